@@ -1,0 +1,30 @@
+import { defineConfig } from "vitest/config";
+
+const never = ["**/node_modules/**", "**/dist/**", "**/gen/**"];
+
+export default defineConfig({
+  test: {
+    silent: "passed-only",
+    reporters: ["default", "./test/support/summary.ts"],
+    exclude: never,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: [
+            "packages/*/src/**/*.test.ts",
+            "machines/**/*.test.ts",
+            "protocols/**/*.test.ts",
+            "tools/**/*.test.ts",
+          ],
+          exclude: [...never, "packages/store/**"],
+        },
+      },
+      // what needs the database: one Postgres for the run, a database per file (test/support)
+      { extends: true, test: { name: "store", include: ["packages/store/src/**/*.test.ts"] } },
+      { extends: true, test: { name: "apps", include: ["apps/*/{src,test}/**/*.test.ts"] } },
+      { extends: true, test: { name: "whole", include: ["test/**/*.test.ts"] } },
+    ],
+  },
+});
