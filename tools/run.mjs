@@ -21,7 +21,7 @@ const WORDS = {
   check: ts("tools/check/main.ts"),
   chat: ts("apps/client/src/main.ts", "chat"),
   charts: ts("tools/charts/main.ts"),
-  proto: ts("tools/proto/main.ts"),
+  proto: ["node", "protocols/generate.mjs"],
   bench: ts("bench/main.ts"),
   chartroom: ts("apps/server/src/main.ts"),
   lint: ["oxlint", "--type-aware"],
