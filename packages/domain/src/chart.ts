@@ -1,0 +1,67 @@
+import type { FailureCode } from "./errors.ts";
+
+/** What the store keeps of an actor: never children, never timers (deadlines are in the context). */
+export interface PersistedChart {
+  readonly machine: "conversation";
+  readonly version: number;
+  /** XState state value of the root. */
+  readonly value: StateValue;
+  readonly context: ChartContext;
+}
+export type StateValue = string | { readonly [state: string]: StateValue };
+
+export type OutcomeKind = "completed" | "cancelled" | "failed" | "superseded";
+export interface Outcome {
+  readonly kind: OutcomeKind;
+  readonly code: FailureCode | null;
+}
+
+/** How what waits in the inbox wants the running Step to be treated. */
+export type Urgency = "border" | "settle" | "now";
+
+/** Context of the conversation chart: ids, small enums, counters, deadlines; under 2 KB of JSON. */
+export interface ChartContext {
+  readonly conversationId: string;
+  readonly fence: number;
+  /** The Run being carried out; null in `idle`. */
+  readonly runId: string | null;
+  readonly runKind: "turn" | "summarize";
+  /** Steps begun in this Run. */
+  readonly step: number;
+  /** Attempts of this Step that failed. */
+  readonly attempt: number;
+  readonly retryAfterMs: number;
+  /** This Run has compacted because of an overflow. */
+  readonly compacted: boolean;
+  readonly openCalls: number;
+  /** A transport is attached to the Run. */
+  readonly attached: boolean;
+  /** Rows in the inbox that join the Run at its next border. */
+  readonly joins: number;
+  readonly urgency: Urgency;
+  /** The Run that waits for this one to end; null if none. */
+  readonly nextRunId: string | null;
+  readonly nextRunKind: "turn" | "summarize";
+  readonly nextAttached: boolean;
+  /** The waiting Run came on this Run's live stream: no terminal between them. */
+  readonly followUp: boolean;
+  /** Decided once; the first cause wins. */
+  readonly outcome: Outcome | null;
+  /** A stop that came during a commit substate; looked at when the commit is done. */
+  readonly stop: Outcome | null;
+  /** Epoch ms by which a state must be left; 0 is none. */
+  readonly callDeadline: number;
+  readonly parkDeadline: number;
+}
+
+/** A row of the journal: an event as JSON of ids, enums, counts and clock; no content. A restore is a row too. */
+export interface LifecycleEvent {
+  readonly seq: number;
+  readonly runId: string | null;
+  readonly event: Readonly<Record<string, unknown>> & { readonly type: string };
+  readonly from: StateValue;
+  readonly to: StateValue;
+  /** Epoch ms. */
+  readonly at: number;
+  readonly fence: number;
+}

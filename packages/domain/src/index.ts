@@ -1,0 +1,17 @@
+export type * from "./blob.ts";
+export type * from "./chart.ts";
+export type * from "./clock.ts";
+export type * from "./cluster.ts";
+export type * from "./codec.ts";
+export type * from "./command.ts";
+export type * from "./context.ts";
+export type * from "./conversation.ts";
+export type * from "./errors.ts";
+export type * from "./event.ts";
+export type * from "./ids.ts";
+export type * from "./message.ts";
+export type * from "./model.ts";
+export type * from "./principal.ts";
+export type * from "./store.ts";
+export type * from "./tool.ts";
+export type * from "./update.ts";
