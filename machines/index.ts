@@ -1,1 +1,2 @@
-export {};
+export { conversationMachine } from "./conversation.machine.ts";
+export { cursorRunMachine } from "./cursor-run.machine.ts";

@@ -23,6 +23,8 @@ export type Urgency = "border" | "settle" | "now";
 export interface ChartContext {
   readonly conversationId: string;
   readonly fence: number;
+  readonly maxAttempts: number;
+  readonly maxSteps: number;
   /** The Run being carried out; null in `idle`. */
   readonly runId: string | null;
   readonly runKind: "turn" | "summarize";
@@ -52,6 +54,46 @@ export interface ChartContext {
   /** Epoch ms by which a state must be left; 0 is none. */
   readonly callDeadline: number;
   readonly parkDeadline: number;
+  readonly nextParkDeadline: number;
+  /** Why the activation ended; null while it lives. */
+  readonly release: ReleaseReason | null;
+}
+
+/** Why an actor leaves memory. The conversation itself has no end. */
+export type ReleaseReason = "passivated" | "fence-lost" | "store-unavailable" | "restore-failed" | "port-failed";
+
+/** What the conversation chart is started with. */
+export interface ConversationInput {
+  readonly conversationId: string;
+  readonly fence: number;
+  /** Attempts of one Step, and Steps of one Run, before it fails. */
+  readonly maxAttempts: number;
+  readonly maxSteps: number;
+}
+
+/** Facts that the chart emits for its runtime; never a decision that the runtime could take itself. */
+export type ConversationEmitted =
+  | { readonly type: "waiting.replaced"; readonly runId: string }
+  | { readonly type: "waiting.expired"; readonly runId: string; readonly code: FailureCode };
+
+/** Input of the Run's child chart. */
+export interface CursorRunInput {
+  readonly runId: string;
+  readonly direction: "served" | "consumed";
+  /** Epoch ms. `restored`: the deadline with which it parks at once; else the one that holds if no transport ever comes. */
+  readonly parkDeadline: number;
+  readonly restored: boolean;
+}
+
+/** Context of the Run's child chart. Times are epoch ms, 0 for none. */
+export interface CursorRunContext {
+  readonly runId: string;
+  readonly direction: "served" | "consumed";
+  readonly restored: boolean;
+  readonly attached: boolean;
+  readonly parkedAt: number;
+  readonly parkDeadline: number;
+  readonly reason: string | null;
 }
 
 /** A row of the journal: an event as JSON of ids, enums, counts and clock; no content. A restore is a row too. */

@@ -31,7 +31,7 @@ export type Receipt =
 
 export type AttachReceipt =
   | { readonly kind: "attached"; readonly conversationId: ConversationId; readonly runId: RunId }
-  /** No Run of that generation yet: the gateway keeps the downlink (headers, heartbeats) and asks again when a command of the generation was accepted, at most 60 s. */
+  /** No Run of that generation is known yet: the downlink is kept and attached as soon as one is, without another call. Until then the gateway owns it (headers, heartbeats, a bound of 60 s). */
   | { readonly kind: "waiting" }
   | { readonly kind: "refused"; readonly failure: Failure };
 

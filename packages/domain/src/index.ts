@@ -1,4 +1,5 @@
 export type * from "./blob.ts";
+export type * from "./chart-event.ts";
 export type * from "./chart.ts";
 export type * from "./clock.ts";
 export type * from "./cluster.ts";
