@@ -1,3 +1,4 @@
+import type { Blob } from "./blob.ts";
 import type { CallResolution, ExecControl, ExecReply, QueryReply, AgentMode } from "./command.ts";
 import type { McpToolOffer, RequestContext } from "./context.ts";
 import type { ConversationId, ModelCallId, RunId, ToolCallId } from "./ids.ts";
@@ -49,12 +50,15 @@ export interface ToolCard {
 /** One call being carried out: a state machine that survives a change of stream. `atMs` is epoch milliseconds. */
 export interface ToolExecution {
   readonly callId: ToolCallId;
+  /** Once, first. A call that is restored after a restart begins anew with its old id; a call that is not carried out settles here. */
   begin(atMs: number): readonly ToolEffect[];
   /** The requests that are unanswered now, for a new stream; never `update`s. */
   reissue(): readonly ToolEffect[];
   reply(key: string, reply: ExecReply, atMs: number): readonly ToolEffect[];
   control(key: string, control: ExecControl, atMs: number): readonly ToolEffect[];
   answer(key: string, reply: QueryReply, atMs: number): readonly ToolEffect[];
+  /** A `deadline` of this key passed. One that no longer matters gives nothing. */
+  expire(key: string, atMs: number): readonly ToolEffect[];
   /** Closes the call without a real result; gives `settled` unless it has settled already. */
   interrupt(reason: InterruptReason, atMs: number): readonly ToolEffect[];
   /** Takes a result that came another way (a resolution, a client state); gives `settled` unless it has settled already. */
@@ -67,7 +71,8 @@ export interface ToolExecution {
  * - `abort`: tell the client to stop the exec that carries `key`, if it is in flight on the attached stream.
  * - `update`: append to the output log.
  * - `renew`: the client showed that the exec is alive; the call's deadline starts anew.
- * - `settled`: commit the result, then append `completed` to the log.
+ * - `deadline`: call `expire(key)` once after `ms`, unless the call has settled by then.
+ * - `settled`: store the blobs (pictures that the result refers to), commit the result, then append `completed` to the log.
  */
 export type ToolEffect =
   | { readonly type: "exec"; readonly key: string; encode(execId: number): Uint8Array }
@@ -75,4 +80,10 @@ export type ToolEffect =
   | { readonly type: "abort"; readonly key: string }
   | { readonly type: "update"; readonly frame: Uint8Array }
   | { readonly type: "renew" }
-  | { readonly type: "settled"; readonly result: ToolResultRecord; readonly completed: Uint8Array };
+  | { readonly type: "deadline"; readonly key: string; readonly ms: number }
+  | {
+      readonly type: "settled";
+      readonly result: ToolResultRecord;
+      readonly completed: Uint8Array;
+      readonly blobs: readonly Blob[];
+    };
