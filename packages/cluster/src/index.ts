@@ -1,1 +1,3 @@
-export {};
+export { LocalCommandBus, LocalDirectory } from "./directory.ts";
+export { LocalOutputLog, ringLimits } from "./output-log.ts";
+export type { RingLimits } from "./ring.ts";

@@ -58,8 +58,11 @@ export interface OutputLog {
   open(conversationId: ConversationId, runId: RunId, fence: number): void;
   /** The entry's offset; `undefined` when it is not of the current Run and fence, and was dropped. */
   append(entry: OutputAppend): number | undefined;
-  /** Stores the terminal of the Run; a second one is ignored and `false`. */
-  close(conversationId: ConversationId, runId: RunId, terminal: Terminal): boolean;
+  /**
+   * Stores the terminal of the Run; a second one is ignored and `false`. With `continuedBy`, its readers go on with that
+   * Run, already open, instead of getting the terminal: a follow-up on the same stream.
+   */
+  close(conversationId: ConversationId, runId: RunId, terminal: Terminal, atMs: number, continuedBy?: RunId): boolean;
   /** `gone`: the ring no longer holds that place; the caller rebuilds it from the store and subscribes `live`. */
   subscribe(
     conversationId: ConversationId,

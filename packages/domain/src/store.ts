@@ -21,7 +21,7 @@ import type {
   WireRunId,
 } from "./ids.ts";
 import type { FailureCode } from "./errors.ts";
-import type { CanonicalMessage, ToolCallRecord, ToolResultRecord } from "./message.ts";
+import type { AssistantRecord, CanonicalMessage, ToolCallRecord, ToolResultRecord } from "./message.ts";
 import type { Usage } from "./update.ts";
 
 /** The right to write a conversation: every write carries it, and a write that does not hold it any more changes nothing. */
@@ -81,6 +81,8 @@ export interface RunRow {
   readonly delivered: boolean;
   /** Serialized `AgentClientMessage` that opened it. */
   readonly request: Uint8Array;
+  /** What the Step in flight has shown so far, flushed at least once a second; null when it is committed as a message. */
+  readonly partial?: AssistantRecord | null;
   /** Head before its opening messages, and after its last commit. */
   readonly baseHead?: CheckpointId;
   readonly finalHead?: CheckpointId;
