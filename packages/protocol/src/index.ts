@@ -1,1 +1,2 @@
+export * from "./blob.ts";
 export * from "./wire.ts";
