@@ -16,6 +16,17 @@ export async function outputsOf(machine: AnyStateMachine): Promise<Map<string, s
   ]);
 }
 
+/** How the files of a folder differ from what they should be: missing or with another text, and belonging to no machine. */
+export function differences(
+  expected: ReadonlyMap<string, string>,
+  present: ReadonlyMap<string, string>,
+): { readonly differing: string[]; readonly stale: string[] } {
+  return {
+    differing: [...expected].flatMap(([name, text]) => (present.get(name) === text ? [] : [name])),
+    stale: [...present.keys()].filter((name) => !expected.has(name)),
+  };
+}
+
 /** The one machine that a module exports; an error names the module if there is none or more than one. */
 export function machineIn(file: string, module: Record<string, unknown>): AnyStateMachine {
   const machines = new Set(Object.values(module).filter(isMachine));
