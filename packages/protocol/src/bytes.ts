@@ -1,0 +1,107 @@
+/** Protobuf wire format by hand, for what must not cost a message object: wrapping bytes in nested fields, one text field. */
+
+const LENGTH_DELIMITED = 2;
+
+function varintSize(value: number): number {
+  let size = 1;
+  for (let rest = value; rest > 0x7f; rest = Math.floor(rest / 128)) size += 1;
+  return size;
+}
+
+function writeVarint(target: Uint8Array, at: number, value: number): number {
+  let rest = value;
+  let to = at;
+  while (rest > 0x7f) {
+    target[to] = (rest % 128) | 0x80;
+    rest = Math.floor(rest / 128);
+    to += 1;
+  }
+  target[to] = rest;
+  return to + 1;
+}
+
+/**
+ * Makes room for a payload inside nested length-delimited fields, `path` from the outermost to the innermost number.
+ * Gives the buffer with all tags and lengths written, and the place of the payload, which fills it to the end.
+ */
+function envelope(path: readonly number[], length: number): { readonly target: Buffer; readonly at: number } {
+  const lengths: number[] = [];
+  let total = length;
+  for (const number of path.toReversed()) {
+    lengths.push(total);
+    total += varintSize(number * 8) + varintSize(total);
+  }
+  const target = Buffer.allocUnsafe(total);
+  let at = 0;
+  for (const number of path) {
+    at = writeVarint(target, at, number * 8 + LENGTH_DELIMITED);
+    at = writeVarint(target, at, lengths.pop() ?? 0);
+  }
+  return { target, at };
+}
+
+/** `payload` as the only content of nested fields: `[3]` gives field 3 holding it. */
+export function wrap(path: readonly number[], payload: Uint8Array): Uint8Array {
+  const { target, at } = envelope(path, payload.byteLength);
+  target.set(payload, at);
+  return target;
+}
+
+/** The same for text, written as UTF-8 in place; half a surrogate pair becomes U+FFFD, because the wire takes only valid UTF-8. */
+export function wrapText(path: readonly number[], text: string): Uint8Array {
+  const { target, at } = envelope(path, Buffer.byteLength(text, "utf8"));
+  target.write(text, at, "utf8");
+  return target;
+}
+
+/**
+ * The payloads of a length-delimited field of a serialized message, in order, exactly as they came.
+ * Sees one level only; `undefined` when the bytes are not a protobuf message. Groups count as not readable.
+ */
+export function fieldPayloads(message: Uint8Array, number: number): readonly Uint8Array[] | undefined {
+  const found: Uint8Array[] = [];
+  let at = 0;
+  const varint = (): number | undefined => {
+    let value = 0;
+    for (let scale = 1; at < message.byteLength && scale < 2 ** 70; scale *= 128) {
+      const byte = message[at] ?? 0;
+      at += 1;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+    }
+    return undefined;
+  };
+  while (at < message.byteLength) {
+    const tag = varint();
+    if (tag === undefined) return undefined;
+    const type = tag % 8;
+    if (type === 0) {
+      if (varint() === undefined) return undefined;
+    } else if (type === 1 || type === 5) {
+      at += type === 1 ? 8 : 4;
+    } else if (type === LENGTH_DELIMITED) {
+      const length = varint();
+      if (length === undefined || length > message.byteLength - at) return undefined;
+      if (Math.floor(tag / 8) === number) found.push(message.subarray(at, at + length));
+      at += length;
+    } else {
+      return undefined;
+    }
+  }
+  return at === message.byteLength ? found : undefined;
+}
+
+/**
+ * The payload of a field that occurs once at each level of `path`; `undefined` when a level has none or several
+ * (protobuf would merge several, so there are no single bytes to point at).
+ */
+export function onlyPayload(message: Uint8Array, path: readonly number[]): Uint8Array | undefined {
+  let current: Uint8Array | undefined = message;
+  for (const number of path) {
+    const payloads: readonly Uint8Array[] | undefined = fieldPayloads(current, number);
+    if (payloads?.length !== 1) return undefined;
+    current = payloads[0];
+    if (current === undefined) return undefined;
+  }
+  return current;
+}
