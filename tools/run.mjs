@@ -77,7 +77,10 @@ function versionIn(folder, name) {
 function pnpmOnPath(wanted) {
   // from the file system's root, where no packageManager pin of ours can make another pnpm answer
   const asked = spawnSync("pnpm", ["--version"], { cwd: path.parse(root).root, encoding: "utf8", shell: windows });
-  return asked.status === 0 && asked.stdout.split(".")[0] === wanted.split(".")[0];
+  if (asked.status !== 0) return false;
+  const [major, minor] = asked.stdout.split(".").map(Number);
+  const [wantedMajor, wantedMinor] = wanted.split(".").map(Number);
+  return major === wantedMajor && minor >= wantedMinor;
 }
 
 function fetchInto(folder, packages) {
@@ -107,7 +110,8 @@ function install(env) {
   const args = ["install", "--frozen-lockfile", "--reporter=append-only"];
   const pnpm = spawnSync("pnpm", args, {
     cwd: root,
-    env: { ...env, CI: "true" },
+    // with NODE_ENV=production pnpm would leave the development dependencies out
+    env: { ...env, CI: "true", NODE_ENV: "" },
     stdio: ["ignore", 2, 2],
     shell: windows,
   });
