@@ -185,6 +185,7 @@ describe("what is allowed", () => {
       path: "apps/server/src/chart/a.ts",
       text: `import layout from "@chartroom/machines/charts/conversation.layout.json" with { type: "json" };`,
     },
+    { path: "packages/store/drizzle.config.ts", text: `import { defineConfig } from "drizzle-kit";` },
     {
       path: "test/wire/a.test.ts",
       text: `import { start } from "@chartroom/server";\nimport { x } from "../support/x.ts";\nimport net from "node:net";`,

@@ -93,6 +93,8 @@ function placeOf(path: string): Place | undefined {
   const unit = UNITS.find(({ folder }) => path.startsWith(`${folder}/`));
   if (unit) {
     const inside = path.slice(unit.folder.length + 1);
+    if (isConfiguration(inside))
+      return { path, folder: unit.folder, name: unit.name, test: true, unit: undefined, wider: undefined };
     const wider = unit.wider?.find(({ folder }) => inside.startsWith(`${folder}/`));
     return { path, folder: unit.folder, name: unit.name, test: isTest(inside), unit, wider };
   }
@@ -108,6 +110,11 @@ function placeOf(path: string): Place | undefined {
 /** Tests of a package: files named so, and its folder `test`. */
 function isTest(inside: string): boolean {
   return inside.endsWith(".test.ts") || inside.startsWith("test/");
+}
+
+/** The configuration of a tool, beside a package's package.json: no product code. */
+function isConfiguration(inside: string): boolean {
+  return !inside.includes("/") && inside.endsWith(".config.ts");
 }
 
 function judgeImport(place: Place, one: Import): Rule | undefined {
