@@ -42,18 +42,15 @@ export function conclude(record: StepRecord, end: StreamEnd, usage: Usage, abort
   if (aborted || (end?.type === "failed" && end.failure.kind === "aborted")) return { kind: "aborted", ...cut };
   if (end === undefined) return { kind: "failed", failure: interrupted, ...cut };
   if (end.type === "failed") return { kind: "failed", failure: end.failure, ...cut };
-  switch (end.reason) {
-    case "refusal":
-    case "contentFilter":
-      return { kind: "failed", failure: refused(record.visibleText(), end.raw), ...cut };
-    case "length":
-      if (record.hasCalls || record.visibleText().trim() === "") return { kind: "outputLimit", ...cut };
-      return { kind: "completed", finish: "length", record: record.complete(), usage };
-    case "stop":
-    case "toolCalls":
-      if (record.hasCalls) return { kind: "toolCalls", record: record.complete(), usage };
-      return { kind: "completed", finish: "stop", record: record.complete(), usage };
+  if (end.reason === "refusal" || end.reason === "contentFilter") {
+    return { kind: "failed", failure: refused(record.visibleText(), end.raw), ...cut };
   }
+  if (end.reason === "length") {
+    if (record.hasCalls || record.visibleText().trim() === "") return { kind: "outputLimit", ...cut };
+    return { kind: "completed", finish: "length", record: record.complete(), usage };
+  }
+  if (record.hasCalls) return { kind: "toolCalls", record: record.complete(), usage };
+  return { kind: "completed", finish: "stop", record: record.complete(), usage };
 }
 
 const interrupted: ProviderFailure = {
