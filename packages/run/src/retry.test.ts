@@ -1,5 +1,5 @@
 import type { ProviderFailure } from "@chartroom/domain";
-import fc from "fast-check";
+import { fc } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { retryDecision, type RetryPolicy } from "./retry.ts";
 
