@@ -41,6 +41,8 @@ export interface Activation {
   readonly runs: readonly RunRow[];
   /** Rows not yet taken, by `seq`. */
   readonly inbox: readonly InboxRow[];
+  /** Number of the last row of the journal; 0: there is none. */
+  readonly journalSeq: number;
 }
 
 export type ActivationResult =
@@ -166,7 +168,7 @@ export interface Barrier {
   readonly checkpointDelivered?: readonly CheckpointId[];
   readonly anchors?: readonly InputAnchor[];
   readonly runsOpened?: readonly RunRow[];
-  /** A status never goes backwards: a write that would is ignored. */
+  /** A status never goes backwards, and an outcome stays: a change that would is ignored as a whole. A `parkDeadline` of 0 takes it away. */
   readonly runsChanged?: readonly (Partial<Omit<RunRow, "runId" | "request">> & { readonly runId: RunId })[];
   readonly callsOpened?: readonly ToolCallRow[];
   /** First result wins: a second one is ignored. */
@@ -199,6 +201,7 @@ export interface ConversationStore {
   /** Messages of the chain that ends in `head`, root first. With `after`, only those behind that node. */
   messages(lease: Lease, head: CheckpointId, after?: CheckpointId): Promise<readonly CanonicalMessage[]>;
   checkpoints(lease: Lease): Promise<readonly CheckpointNode[]>;
+  checkpoint(lease: Lease, id: CheckpointId): Promise<CheckpointNode | undefined>;
   anchors(lease: Lease): Promise<readonly InputAnchor[]>;
   toolCalls(lease: Lease, runId: RunId): Promise<readonly ToolCallRow[]>;
   run(
@@ -257,5 +260,7 @@ export interface NodeLease {
   start(): Promise<void>;
   /** Called when the lease could not be renewed in time: the node must stop speaking for its conversations. */
   onLost(listener: () => void): void;
+  /** `false` as soon as the lease may have ended, by this process's own clock: a process that was frozen asks before it speaks. */
+  held(): boolean;
   stop(): Promise<void>;
 }

@@ -1,0 +1,72 @@
+import fs from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { StoreError } from "../failure.ts";
+import type { Folder } from "./folder.ts";
+import { commandLine, processIdentity } from "./process.ts";
+
+/** What `postmaster.pid` says: its 1st line is the process, its 8th the state. */
+export interface Postmaster {
+  readonly pid: number;
+  readonly ready: boolean;
+}
+
+export function readPostmaster(folder: Folder): Postmaster | undefined {
+  try {
+    const lines = fs.readFileSync(folder.postmasterPid, "utf8").split("\n");
+    const pid = Number(lines[0]);
+    return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === "ready" } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const FAST_MS = 30_000;
+const AT_ONCE_MS = 10_000;
+
+/**
+ * Ends the Postgres that an owner left behind, if there is one. A file that names a process which is not a Postgres of this
+ * folder (the number was given to another since) is removed, since Postgres itself would take it for one.
+ */
+export async function stopLeftBehind(folder: Folder): Promise<void> {
+  const left = readPostmaster(folder);
+  if (left === undefined) return;
+  if (!isPostgresOf(folder, left.pid)) {
+    fs.rmSync(folder.postmasterPid, { force: true });
+    return;
+  }
+  await endProcess(left.pid);
+}
+
+/** Ends a Postgres in order (its clients are cut off), and if that takes too long, at once. */
+export async function endProcess(pid: number): Promise<void> {
+  const identity = processIdentity(pid);
+  if (identity === undefined) return;
+  for (const [signal, ms] of [["SIGINT", FAST_MS] as const, ["SIGQUIT", AT_ONCE_MS] as const]) {
+    signalTo(pid, signal);
+    if (await gone(pid, identity, ms)) return;
+  }
+  throw new StoreError("embedded", `Postgres (process ${pid}) does not end: end it by hand and start again`);
+}
+
+export function signalTo(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // it was faster
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+  }
+}
+
+async function gone(pid: number, identity: string, ms: number): Promise<boolean> {
+  for (let waited = 0; waited < ms; waited += 20) {
+    if (processIdentity(pid) !== identity) return true;
+    await sleep(20);
+  }
+  return false;
+}
+
+function isPostgresOf(folder: Folder, pid: number): boolean {
+  const command = commandLine(pid);
+  return command !== undefined && path.basename(command.split(" ")[0]!) === "postgres" && command.includes(folder.data);
+}

@@ -1,0 +1,53 @@
+import type {
+  ConversationId,
+  MemberId,
+  MessageId,
+  ParentConversationRef,
+  RequestId,
+  RunId,
+  RunRow,
+  ToolCallId,
+  ToolCallRow,
+} from "@chartroom/domain";
+import type { Sql } from "./connection.ts";
+import { toRun, toToolCall } from "./rows.ts";
+import type { run, toolCall } from "./schema/index.ts";
+
+export type RunKey =
+  | { readonly runId: RunId }
+  /** The newest Run of a message. */
+  | { readonly messageId: MessageId }
+  | { readonly requestId: RequestId; readonly generation: number };
+
+export async function findRun(sql: Sql, conversationId: ConversationId, by: RunKey): Promise<RunRow | undefined> {
+  const key =
+    "runId" in by
+      ? sql`run_id = ${by.runId}`
+      : "messageId" in by
+        ? sql`message_id = ${by.messageId}`
+        : sql`request_id = ${by.requestId} and generation = ${by.generation}`;
+  const rows = await sql<(typeof run.$inferSelect)[]>`
+    select * from run where conversation_id = ${conversationId} and ${key} order by seq desc limit 1`;
+  return rows.map(toRun)[0];
+}
+
+/** In the order in which they were opened. */
+export async function toolCalls(sql: Sql, conversationId: ConversationId, runId: RunId): Promise<ToolCallRow[]> {
+  const rows = await sql<(typeof toolCall.$inferSelect)[]>`
+    select * from tool_call where conversation_id = ${conversationId} and run_id = ${runId} order by seq`;
+  return rows.map(toToolCall);
+}
+
+/** The Run of the call, not the newest: the parent may have gone on since. */
+export async function parentOf(
+  sql: Sql,
+  member: MemberId,
+  requestId: RequestId,
+  callId: ToolCallId,
+): Promise<ParentConversationRef | undefined> {
+  const [row] = await sql<ParentConversationRef[]>`
+    select t.conversation_id as parent_conversation_id, t.run_id as parent_run_id, t.call_id as parent_tool_call_id
+    from request_binding b join tool_call t on t.conversation_id = b.conversation_id
+    where b.member = ${member} and b.request_id = ${requestId} and t.call_id = ${callId}`;
+  return row && { ...row };
+}

@@ -1,0 +1,48 @@
+import type { ConversationId, InboxRow, MemberId, RequestId, RunId } from "@chartroom/domain";
+import { sql } from "drizzle-orm";
+import { bigint, bytea, index, integer, primaryKey, snakeCase, text } from "drizzle-orm/pg-core";
+
+/** What waits for the next border. */
+export const inbox = snakeCase.table(
+  "inbox",
+  {
+    conversationId: text().$type<ConversationId>().notNull(),
+    seq: bigint({ mode: "number" }).notNull(),
+    kind: text().$type<InboxRow["kind"]>().notNull(),
+    key: text().notNull(),
+    body: bytea().notNull(),
+    runId: text().$type<RunId>(),
+    requestId: text().$type<RequestId>().notNull(),
+    generation: integer().notNull(),
+    state: text().$type<InboxRow["state"]>().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.conversationId, t.seq] }),
+    index("inbox_waiting")
+      .on(t.conversationId, t.seq)
+      .where(sql`${t.state} = 'waiting'`),
+  ],
+);
+
+/** Every idempotency key that was ever put into an inbox, and the number that it got; it outlives the inbox's row. */
+export const applied = snakeCase.table(
+  "applied",
+  {
+    conversationId: text().$type<ConversationId>().notNull(),
+    key: text().notNull(),
+    seq: bigint({ mode: "number" }).notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.conversationId, t.key] })],
+);
+
+/** A member's request id belongs to one conversation for ever; `generation` counts its uses. */
+export const requestBinding = snakeCase.table(
+  "request_binding",
+  {
+    member: text().$type<MemberId>().notNull(),
+    requestId: text().$type<RequestId>().notNull(),
+    conversationId: text().$type<ConversationId>().notNull(),
+    generation: integer().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.member, t.requestId] })],
+);

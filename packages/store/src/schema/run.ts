@@ -1,0 +1,118 @@
+import type {
+  AgentSessionId,
+  CheckpointId,
+  ConversationId,
+  FailureCode,
+  MessageId,
+  ModelCallId,
+  ModelCallRow,
+  ModelId,
+  ProviderCallId,
+  RequestId,
+  RunId,
+  RunRow,
+  ToolCallId,
+  ToolCallRow,
+  TraceId,
+  WireRunId,
+} from "@chartroom/domain";
+import { sql } from "drizzle-orm";
+import { bigint, boolean, bytea, index, integer, json, jsonb, primaryKey, snakeCase, text } from "drizzle-orm/pg-core";
+
+export const run = snakeCase.table(
+  "run",
+  {
+    runId: text().$type<RunId>().primaryKey(),
+    conversationId: text().$type<ConversationId>().notNull(),
+    /** Order of acceptance. */
+    seq: bigint({ mode: "number" }).notNull().generatedAlwaysAsIdentity(),
+    kind: text().$type<RunRow["kind"]>().notNull(),
+    status: text().$type<RunRow["status"]>().notNull(),
+    failureCode: text().$type<FailureCode>(),
+    messageId: text().$type<MessageId>(),
+    wireRunIds: json().$type<WireRunId[]>().notNull(),
+    agentSessionId: text().$type<AgentSessionId>(),
+    requestId: text().$type<RequestId>().notNull(),
+    generation: integer().notNull(),
+    traceId: text().$type<TraceId>().notNull(),
+    modelId: text().$type<ModelId>().notNull(),
+    parkDeadline: bigint({ mode: "number" }),
+    acceptedAt: bigint({ mode: "number" }).notNull(),
+    endedAt: bigint({ mode: "number" }),
+    delivered: boolean().notNull(),
+    request: bytea().notNull(),
+    baseHead: text().$type<CheckpointId>(),
+    finalHead: text().$type<CheckpointId>(),
+  },
+  (t) => [
+    // activation reads the Runs that have not ended and the newest that has, however many there are
+    index("run_open")
+      .on(t.conversationId, t.seq)
+      .where(sql`${t.status} in ('waiting', 'running')`),
+    index("run_ended")
+      .on(t.conversationId, t.endedAt.desc().nullsLast(), t.seq.desc())
+      .where(sql`${t.status} not in ('waiting', 'running')`),
+    index("run_request").on(t.conversationId, t.requestId, t.generation),
+    index("run_message")
+      .on(t.conversationId, t.messageId, t.seq)
+      .where(sql`${t.messageId} is not null`),
+    index("run_park")
+      .on(t.parkDeadline)
+      .where(sql`${t.parkDeadline} is not null and ${t.status} in ('waiting', 'running')`),
+  ],
+);
+
+export const toolCall = snakeCase.table(
+  "tool_call",
+  {
+    conversationId: text().$type<ConversationId>().notNull(),
+    callId: text().$type<ToolCallId>().notNull(),
+    seq: bigint({ mode: "number" }).notNull().generatedAlwaysAsIdentity(),
+    runId: text().$type<RunId>().notNull(),
+    step: integer().notNull(),
+    modelCallId: text().$type<ModelCallId>().notNull(),
+    providerId: text().$type<ProviderCallId>().notNull(),
+    record: json().$type<ToolCallRow["record"]>().notNull(),
+    status: text().$type<ToolCallRow["status"]>().notNull(),
+    deadline: bigint({ mode: "number" }).notNull(),
+    result: json().$type<NonNullable<ToolCallRow["result"]>>(),
+    /** `display` of the result, which is bytes. */
+    display: bytea(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.conversationId, t.callId] }),
+    index("tool_call_run").on(t.conversationId, t.runId, t.seq),
+  ],
+);
+
+export const modelCall = snakeCase.table(
+  "model_call",
+  {
+    conversationId: text().$type<ConversationId>().notNull(),
+    modelCallId: text().$type<ModelCallId>().notNull(),
+    runId: text().$type<RunId>().notNull(),
+    step: integer().notNull(),
+    modelId: text().$type<ModelId>().notNull(),
+    usage: json().$type<ModelCallRow["usage"]>().notNull(),
+    startedAt: bigint({ mode: "number" }).notNull(),
+    endedAt: bigint({ mode: "number" }).notNull(),
+    outcome: text().$type<ModelCallRow["outcome"]>().notNull(),
+    failureCode: text().$type<FailureCode>(),
+    prefix: json().$type<NonNullable<ModelCallRow["prefix"]>>(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.conversationId, t.modelCallId] }),
+    index("model_call_run").on(t.conversationId, t.runId, t.startedAt),
+  ],
+);
+
+export const trace = snakeCase.table(
+  "trace",
+  {
+    traceId: text().$type<TraceId>().primaryKey(),
+    conversationId: text().$type<ConversationId>().notNull(),
+    runId: text().$type<RunId>().notNull(),
+    attributes: jsonb().$type<Record<string, string | number | boolean>>().notNull(),
+  },
+  (t) => [index("trace_conversation").on(t.conversationId)],
+);
