@@ -2,6 +2,8 @@ import { defineConfig } from "vitest/config";
 
 const never = ["**/node_modules/**", "**/dist/**", "**/gen/**"];
 
+const globalSetup = ["./test/support/postgres.setup.ts"];
+
 export default defineConfig({
   test: {
     silent: "passed-only",
@@ -21,10 +23,10 @@ export default defineConfig({
           exclude: [...never, "packages/store/**"],
         },
       },
-      // what needs the database: one Postgres for the run, a database per file (test/support)
-      { extends: true, test: { name: "store", include: ["packages/store/src/**/*.test.ts"] } },
-      { extends: true, test: { name: "apps", include: ["apps/*/{src,test}/**/*.test.ts"] } },
-      { extends: true, test: { name: "whole", include: ["test/**/*.test.ts"] } },
+      // what needs the database: one Postgres for the run, a database per file (test/support/database.ts)
+      { extends: true, test: { name: "store", include: ["packages/store/src/**/*.test.ts"], globalSetup } },
+      { extends: true, test: { name: "apps", include: ["apps/*/{src,test}/**/*.test.ts"], globalSetup } },
+      { extends: true, test: { name: "whole", include: ["test/**/*.test.ts"], globalSetup } },
     ],
   },
 });
