@@ -98,6 +98,7 @@ export interface CursorRunContext {
 
 /** A row of the journal: an event as JSON of ids, enums, counts and clock; no content. A restore is a row too. */
 export interface LifecycleEvent {
+  /** From 1 within one fence; the order of the journal is (fence, seq). */
   readonly seq: number;
   readonly runId: string | null;
   readonly event: Readonly<Record<string, unknown>> & { readonly type: string };

@@ -41,8 +41,6 @@ export interface Activation {
   readonly runs: readonly RunRow[];
   /** Rows not yet taken, by `seq`. */
   readonly inbox: readonly InboxRow[];
-  /** Number of the last row of the journal; 0: there is none. */
-  readonly journalSeq: number;
 }
 
 export type ActivationResult =
@@ -200,7 +198,9 @@ export interface ConversationStore {
   commit(lease: Lease, barrier: Barrier): Promise<CommitResult>;
   /** Messages of the chain that ends in `head`, root first. With `after`, only those behind that node. */
   messages(lease: Lease, head: CheckpointId, after?: CheckpointId): Promise<readonly CanonicalMessage[]>;
+  /** All nodes, in the order in which they were committed, without their `wireState`: each is as long as the conversation. */
   checkpoints(lease: Lease): Promise<readonly CheckpointNode[]>;
+  /** One node, whole. */
   checkpoint(lease: Lease, id: CheckpointId): Promise<CheckpointNode | undefined>;
   anchors(lease: Lease): Promise<readonly InputAnchor[]>;
   toolCalls(lease: Lease, runId: RunId): Promise<readonly ToolCallRow[]>;

@@ -104,9 +104,9 @@ async function complete(sql: Sql, lease: Lease, taken: Taken): Promise<Activatio
     parent: toParent(taken),
   };
   // the first owner made it: there is nothing to read
-  if (taken.fence === 1) return { ...activation, created: true, runs: [], inbox: [], journalSeq: 0 };
+  if (taken.fence === 1) return { ...activation, created: true, runs: [], inbox: [] };
   const id = lease.conversationId;
-  const [open, ended, waiting, journal] = await Promise.all([
+  const [open, ended, waiting] = await Promise.all([
     sql<(typeof run.$inferSelect)[]>`
       select * from run where conversation_id = ${id} and status in ('waiting', 'running') order by seq`,
     sql<(typeof run.$inferSelect)[]>`
@@ -114,15 +114,12 @@ async function complete(sql: Sql, lease: Lease, taken: Taken): Promise<Activatio
       order by ended_at desc nulls last, seq desc nulls last limit 1`,
     sql<(typeof inbox.$inferSelect)[]>`
       select * from inbox where conversation_id = ${id} and state = 'waiting' order by seq`,
-    sql<{ last: number }[]>`
-      select coalesce(max(seq), 0) as last from lifecycle_event where conversation_id = ${id}`,
   ]);
   return {
     ...activation,
     created: false,
     runs: [...open, ...ended].map(toRun),
     inbox: waiting.map(toInbox),
-    journalSeq: journal[0]!.last,
   };
 }
 

@@ -56,7 +56,8 @@ function toListed(row: ChainRow): CanonicalMessage {
 
 export async function checkpoints(sql: Sql, conversationId: ConversationId): Promise<readonly CheckpointNode[]> {
   const rows = await sql<(typeof checkpoint.$inferSelect)[]>`
-    select * from checkpoint where conversation_id = ${conversationId} order by seq`;
+    select id, seq, parent, run_id, added, length, summary_id, kept_from, null as wire_state, delivered
+    from checkpoint where conversation_id = ${conversationId} order by seq`;
   return rows.map(toCheckpoint);
 }
 

@@ -32,7 +32,7 @@ export async function inspect(sql: Sql, conversationId: ConversationId): Promise
     sql<(typeof conversation.$inferSelect)[]>`select * from conversation where id = ${conversationId}`,
     sql<(typeof run.$inferSelect)[]>`select * from run where conversation_id = ${conversationId} order by seq`,
     sql<(typeof lifecycleEvent.$inferSelect)[]>`
-      select * from lifecycle_event where conversation_id = ${conversationId} order by seq`,
+      select * from lifecycle_event where conversation_id = ${conversationId} order by fence, seq`,
     sql<{ messages: number }[]>`select count(*) as messages from message where conversation_id = ${conversationId}`,
   ]);
   if (row === undefined) return undefined;

@@ -8,7 +8,19 @@ import type {
   MemberId,
   RunId,
 } from "@chartroom/domain";
-import { bigint, boolean, bytea, index, integer, json, primaryKey, snakeCase, text } from "drizzle-orm/pg-core";
+import { sql } from "drizzle-orm";
+import {
+  bigint,
+  boolean,
+  bytea,
+  index,
+  integer,
+  json,
+  primaryKey,
+  snakeCase,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
 
 /** Canonical history: rows are added and never changed. `content` is json, not jsonb: its text comes back as it was written. */
 export const message = snakeCase.table(
@@ -53,10 +65,14 @@ export const inputAnchor = snakeCase.table(
     conversationId: text().$type<ConversationId>().notNull(),
     inputId: text().notNull(),
     event: text().$type<EventId>().notNull(),
+    /** Order in which anchors were committed. */
     seq: bigint({ mode: "number" }).notNull().generatedAlwaysAsIdentity(),
     base: text().$type<CheckpointId>(),
   },
-  (t) => [primaryKey({ columns: [t.conversationId, t.inputId, t.event] })],
+  (t) => [
+    primaryKey({ columns: [t.conversationId, t.seq] }),
+    uniqueIndex("input_anchor_once").on(t.conversationId, t.inputId, t.event, sql`coalesce(${t.base}, '')`),
+  ],
 );
 
 export const blob = snakeCase.table(

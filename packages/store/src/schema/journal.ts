@@ -6,13 +6,14 @@ export const lifecycleEvent = snakeCase.table(
   "lifecycle_event",
   {
     conversationId: text().$type<ConversationId>().notNull(),
+    fence: bigint({ mode: "number" }).notNull(),
+    /** From 1 within a fence. */
     seq: bigint({ mode: "number" }).notNull(),
     runId: text().$type<RunId>(),
     event: json().$type<LifecycleEvent["event"]>().notNull(),
     fromState: json().$type<LifecycleEvent["from"]>().notNull(),
     toState: json().$type<LifecycleEvent["to"]>().notNull(),
     at: bigint({ mode: "number" }).notNull(),
-    fence: bigint({ mode: "number" }).notNull(),
   },
-  (t) => [primaryKey({ columns: [t.conversationId, t.seq] })],
+  (t) => [primaryKey({ columns: [t.conversationId, t.fence, t.seq] })],
 );
