@@ -1,1 +1,1 @@
-export {};
+export { createTools } from "./port.ts";
