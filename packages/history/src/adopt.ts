@@ -1,0 +1,245 @@
+import type {
+  CanonicalMessage,
+  CheckpointId,
+  CheckpointNode,
+  HistoryId,
+  ToolCallRecord,
+  ToolResultRecord,
+} from "@chartroom/domain";
+import { appendNode, type Chain, extendChain, pathTo } from "./chain.ts";
+import { idsOf } from "./opening.ts";
+import { olderThanHead } from "./relate.ts";
+import { spaceOf } from "./ids.ts";
+
+/** A branch to compare with: its head, and the rows of its chain, root first. */
+export interface Branch {
+  readonly head: CheckpointId;
+  readonly messages: readonly CanonicalMessage[];
+}
+
+export interface Adoption {
+  /**
+   * - `import`: nothing in common; the messages are a branch of their own from the root.
+   * - `branch`: common up to a point, then the client's own.
+   * - `continue`, `stale`, `rewind`: as in `Relation`; the client said nothing that we do not have.
+   */
+  readonly kind: "import" | "branch" | "continue" | "stale" | "rewind";
+  /** Where the turn goes on; `undefined` is the root. */
+  readonly base: CheckpointId | undefined;
+  /** To be written: nodes (parents first) and the rows that they add. */
+  readonly nodes: readonly CheckpointNode[];
+  readonly messages: readonly CanonicalMessage[];
+  /** Messages of the client that we had. */
+  readonly common: number;
+  /** Results that the client brings for calls that are open at `base`; not among `messages`. */
+  readonly settle: readonly ToolResultRecord[];
+}
+
+/**
+ * Finds what an imported history has in common with ours and adopts it: messages that say the same are the same, and keep
+ * our ids, context events and reasoning state between them. What differs becomes a branch behind the common part; nothing
+ * is merged and nothing that the client says is dropped.
+ */
+export function adopt(
+  imported: readonly CanonicalMessage[],
+  chain: Chain,
+  head: CheckpointId | undefined,
+  branches: readonly Branch[],
+): Adoption {
+  const theirs = imported.filter((message) => message.role !== "system");
+  const systems = imported.filter((message) => message.role === "system");
+  let best: { readonly branch: Branch; readonly common: number; readonly ours: number } | undefined;
+  for (const branch of branches) {
+    const found = commonPart(theirs, branch.messages);
+    if (best === undefined || found.common > best.common) best = { branch, ...found };
+  }
+  if (best === undefined || best.common === 0) return whole(imported, chain);
+
+  const { branch, common, ours } = best;
+  const rest = theirs.slice(common);
+  const ownSystems = branch.messages.filter((message) => message.role === "system");
+  const sameSystems =
+    systems.length === 0 ||
+    (systems.length === ownSystems.length && systems.every((message, at) => saysSame(message, ownSystems[at])));
+  if (!sameSystems) return underNewSystem({ systems, rest, common, ours, branch, chain });
+
+  const settle = resultsFor(openAt(branch.messages.slice(0, ours)), rest);
+  const more = rest.slice(settle.length);
+  if (more.length === 0) {
+    const end = ours === branch.messages.length || behindIsHidden(branch.messages.slice(ours));
+    const place = end ? { base: branch.head, nodes: [] } : nodeAt(chain, branch, ours);
+    const relation =
+      head === undefined || place.nodes.length > 0
+        ? { kind: "rewind" as const, base: place.base }
+        : olderThanHead(chain, head, place.base);
+    const stale = place.nodes.length > 0 && head !== undefined && !deliveredBehind(chain, head, ours);
+    if (stale) return { kind: "stale", base: head, nodes: [], messages: [], common, settle };
+    return { kind: relation.kind, base: relation.base, nodes: place.nodes, messages: [], common, settle };
+  }
+  const place = nodeAt(chain, branch, ours);
+  const grown = extendChain(chain, place.nodes);
+  const node = appendNode(grown, place.base, idsOf(rest));
+  return { kind: "branch", base: node.id, nodes: [...place.nodes, node], messages: rest, common, settle: [] };
+}
+
+function whole(imported: readonly CanonicalMessage[], chain: Chain): Adoption {
+  if (imported.length === 0) return { kind: "import", base: undefined, nodes: [], messages: [], common: 0, settle: [] };
+  const node = appendNode(chain, undefined, idsOf(imported));
+  return { kind: "import", base: node.id, nodes: [node], messages: imported, common: 0, settle: [] };
+}
+
+/** The client's system text changed: a branch from the root with the new one, and behind it our rows as they are. */
+function underNewSystem(parts: {
+  readonly systems: readonly CanonicalMessage[];
+  readonly rest: readonly CanonicalMessage[];
+  readonly common: number;
+  readonly ours: number;
+  readonly branch: Branch;
+  readonly chain: Chain;
+}): Adoption {
+  const kept = parts.branch.messages.slice(0, parts.ours).filter((message) => message.role !== "system");
+  const node = appendNode(parts.chain, undefined, idsOf([...parts.systems, ...kept, ...parts.rest]));
+  return {
+    kind: "branch",
+    base: node.id,
+    nodes: [node],
+    messages: [...parts.systems, ...parts.rest],
+    common: parts.common,
+    settle: [],
+  };
+}
+
+/** How many of their messages ours say too, from the first on, and how many of ours that takes. */
+function commonPart(
+  theirs: readonly CanonicalMessage[],
+  ours: readonly CanonicalMessage[],
+): { readonly common: number; readonly ours: number } {
+  let common = 0;
+  let used = 0;
+  for (let at = 0; at < ours.length && common < theirs.length; at += 1) {
+    const mine = ours[at];
+    const said = theirs[common];
+    if (mine === undefined || said === undefined) break;
+    if (mine.id === said.id || saysSame(said, mine)) {
+      common += 1;
+      used = at + 1;
+    } else if (!isHidden(mine)) {
+      break;
+    }
+  }
+  return { common, ours: used };
+}
+
+/** What the server added on its own: a client that rebuilds its history does not send it back. */
+function isHidden(message: CanonicalMessage): boolean {
+  const space = spaceOf(message.id)?.space;
+  return message.role === "system" || space === "request-context" || space === "runtime" || space === "summary";
+}
+
+function behindIsHidden(messages: readonly CanonicalMessage[]): boolean {
+  return messages.every(isHidden);
+}
+
+/** Whether two messages say the same, whoever wrote them down. */
+export function saysSame(a: CanonicalMessage, b: CanonicalMessage | undefined): boolean {
+  if (b === undefined || a.role !== b.role) return false;
+  if (a.content.kind === "assistant" && b.content.kind === "assistant") {
+    const left = a.content.record;
+    const right = b.content.record;
+    return (
+      shownText(left.blocks) === shownText(right.blocks) &&
+      left.calls.length === right.calls.length &&
+      left.calls.every((call, at) => sameCall(call, right.calls[at]))
+    );
+  }
+  if (a.content.kind === "toolResult" && b.content.kind === "toolResult") {
+    // a call has one result for ever: the same id is the same result, however the client writes it down
+    if (a.content.result.callId === b.content.result.callId) return true;
+    return (
+      a.content.result.toolName === b.content.result.toolName &&
+      a.content.result.text.trim() === b.content.result.text.trim()
+    );
+  }
+  if (a.content.kind === "parts" && b.content.kind === "parts") return saidText(a) === saidText(b);
+  return false;
+}
+
+function shownText(blocks: readonly { readonly type: string; readonly text: string }[]): string {
+  return blocks
+    .filter((block) => block.type === "text")
+    .map((block) => block.text)
+    .join("")
+    .trim();
+}
+
+/** The user's own words: the last text part; what the server put before them is not the client's to repeat. */
+function saidText(message: CanonicalMessage): string {
+  if (message.content.kind !== "parts") return "";
+  const texts = message.content.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return (message.role === "user" && message.origin === "user" ? (texts.at(-1) ?? "") : texts.join("\n")).trim();
+}
+
+function sameCall(a: ToolCallRecord, b: ToolCallRecord | undefined): boolean {
+  if (b === undefined || a.name !== b.name) return false;
+  if (a.arguments === b.arguments) return true;
+  try {
+    return sorted(JSON.parse(a.arguments)) === sorted(JSON.parse(b.arguments));
+  } catch {
+    return false;
+  }
+}
+
+/** JSON of a value with its keys in order, for comparing. */
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === "object" && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
+
+function openAt(messages: readonly CanonicalMessage[]): readonly ToolCallRecord[] {
+  const settled = new Set<string>();
+  for (const message of messages.toReversed()) {
+    if (message.content.kind === "toolResult") settled.add(message.content.result.callId);
+    else if (message.content.kind === "assistant")
+      return message.content.record.calls.filter((call) => !settled.has(call.id));
+    else return [];
+  }
+  return [];
+}
+
+/** The leading results of `messages` that answer one of `open`, each call once. */
+export function resultsFor(
+  open: readonly ToolCallRecord[],
+  messages: readonly CanonicalMessage[],
+): readonly ToolResultRecord[] {
+  const left = new Set<string>(open.map((call) => call.id));
+  const results: ToolResultRecord[] = [];
+  for (const { content } of messages) {
+    if (content.kind !== "toolResult" || !left.delete(content.result.callId)) break;
+    results.push(content.result);
+  }
+  return results;
+}
+
+/** The node after the first `count` messages of a branch; a new one where no node ends there. */
+function nodeAt(
+  chain: Chain,
+  branch: Branch,
+  count: number,
+): { readonly base: CheckpointId | undefined; readonly nodes: readonly CheckpointNode[] } {
+  if (count === 0) return { base: undefined, nodes: [] };
+  const path = pathTo(chain, branch.head);
+  const at = path.findIndex((node) => node.length >= count);
+  const node = path[at];
+  if (node === undefined || node.length === count) return { base: node?.id ?? branch.head, nodes: [] };
+  const before = node.length - node.added.length;
+  const added: readonly HistoryId[] = node.added.slice(0, count - before);
+  const part = appendNode(chain, node.parent, added);
+  return { base: part.id, nodes: [part] };
+}
+
+function deliveredBehind(chain: Chain, head: CheckpointId, count: number): boolean {
+  return pathTo(chain, head).some((node) => node.length > count && node.delivered);
+}

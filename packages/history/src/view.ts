@@ -1,0 +1,109 @@
+import type { CanonicalMessage, CheckpointId, CheckpointNode, HistoryId, ToolCallRecord } from "@chartroom/domain";
+import { type Chain, pathTo } from "./chain.ts";
+import { sectionsOf } from "./context.ts";
+import { spaceOf } from "./ids.ts";
+
+/** What a branch looks like from its head: the messages that go to a model, and what is needed to append to them. */
+export interface HeadView {
+  readonly head: CheckpointId | undefined;
+  /** Number of messages from the root of the chain, those before a compaction included. */
+  readonly length: number;
+  /** What is projected: all messages, or since the newest compaction its new prefix and what followed. */
+  readonly messages: readonly CanonicalMessage[];
+  /** Newest rendering of each section of the request context on this branch. */
+  readonly sections: ReadonlyMap<string, string>;
+  /** The summary that the branch stands on. */
+  readonly summary: HistoryId | undefined;
+  /** Compactions below the head. */
+  readonly compactions: number;
+}
+
+export const EMPTY_VIEW: HeadView = {
+  head: undefined,
+  length: 0,
+  messages: [],
+  sections: new Map(),
+  summary: undefined,
+  compactions: 0,
+};
+
+export type ViewResult =
+  | { readonly ok: true; readonly view: HeadView }
+  /** Rows that the nodes name and the caller did not bring. */
+  | { readonly ok: false; readonly missing: readonly HistoryId[] };
+
+/** The view of a head, from the rows of its chain in any order. Cost: the length of the chain, once per activation. */
+export function headView(chain: Chain, head: CheckpointId | undefined, rows: Iterable<CanonicalMessage>): ViewResult {
+  const byId = new Map([...rows].map((row) => [row.id, row]));
+  const missing: HistoryId[] = [];
+  let view = EMPTY_VIEW;
+  for (const node of pathTo(chain, head)) {
+    const added: CanonicalMessage[] = [];
+    for (const id of node.added) {
+      const row = byId.get(id);
+      if (row === undefined) missing.push(id);
+      else added.push(row);
+    }
+    if (missing.length === 0) view = extendView(view, node, added);
+  }
+  return missing.length === 0 ? { ok: true, view } : { ok: false, missing };
+}
+
+/** The view after one more node; `added` are the rows of `node.added`, in order. */
+export function extendView(view: HeadView, node: CheckpointNode, added: readonly CanonicalMessage[]): HeadView {
+  const { compaction } = node;
+  const messages =
+    compaction === undefined ? [...view.messages, ...added] : [...added, ...keptTail(view, compaction.keptFrom)];
+  const base = compaction === undefined ? view.sections : new Map<string, string>();
+  return {
+    head: node.id,
+    length: node.length,
+    messages,
+    sections: added.some(isContext) ? withSections(base, added) : base,
+    summary: compaction?.summaryId ?? view.summary,
+    compactions: view.compactions + (compaction === undefined ? 0 : 1),
+  };
+}
+
+/** The recent messages that a compaction keeps; its own context event replaces the earlier ones. */
+function keptTail(view: HeadView, keptFrom: HistoryId | undefined): readonly CanonicalMessage[] {
+  if (keptFrom === undefined) return [];
+  const from = view.messages.findIndex((message) => message.id === keptFrom);
+  return from < 0 ? [] : view.messages.slice(from).filter((message) => !isContext(message));
+}
+
+export function isContext(message: CanonicalMessage): boolean {
+  return message.origin === "prompt" && spaceOf(message.id)?.space === "request-context";
+}
+
+function withSections(
+  base: ReadonlyMap<string, string>,
+  added: readonly CanonicalMessage[],
+): ReadonlyMap<string, string> {
+  const sections = new Map(base);
+  for (const message of added)
+    if (isContext(message)) for (const { name, text } of sectionsOf(message)) sections.set(name, text);
+  return sections;
+}
+
+/** Calls of the newest round that have no result yet; empty when another message follows the round. */
+export function openCalls(messages: readonly CanonicalMessage[]): readonly ToolCallRecord[] {
+  const settled = new Set<string>();
+  for (let at = messages.length - 1; at >= 0; at -= 1) {
+    const content = messages[at]?.content;
+    if (content?.kind === "toolResult") settled.add(content.result.callId);
+    else if (content?.kind === "assistant") return content.record.calls.filter((call) => !settled.has(call.id));
+    else return [];
+  }
+  return [];
+}
+
+/** Whether a Run that starts here has something to answer: the head ends in a user message, a tool result or an open call. */
+export function isUnfinished(messages: readonly CanonicalMessage[]): boolean {
+  const last = messages.at(-1);
+  if (last === undefined) return false;
+  const space = spaceOf(last.id)?.space;
+  if (last.role === "system" || space === "summary" || space === "request-context") return false;
+  if (last.content.kind !== "assistant") return true;
+  return last.content.record.partial || openCalls(messages).length > 0;
+}

@@ -1,0 +1,194 @@
+import { agent, create, toBinary } from "@chartroom/protocol";
+import type { AgentMode, Blob, BlobId, CanonicalMessage, HistoryId } from "@chartroom/domain";
+import { utf8Bytes } from "../digest.ts";
+import { importedFrom } from "../ids.ts";
+import type { HeadView } from "../view.ts";
+import { type TokenDetails, tokenDetailsMessage } from "./details.ts";
+import { openRound, pendingCallIds, pendingJson, type PendingMarks, plainContract } from "./pending.ts";
+import { type BlobLookup, rootJson, systemJson } from "./root.ts";
+import { EMPTY_OUTLINE, makeBlob, type Outline, rawId, readState, writeState, type WireState } from "./state.ts";
+import { encodeTurns, modeNumber } from "./turns.ts";
+
+export interface EncodeInput {
+  /** The compiled system text: index 0, the one entry that may change. */
+  readonly system: string;
+  readonly view: Pick<HeadView, "messages" | "summary" | "compactions">;
+  /**
+   * The state that this one goes on from: the last one of the same branch, or the client's own after `relate`. All its other
+   * fields are kept, unknown ones too, and what it has already is not encoded again.
+   */
+  readonly previous?: Uint8Array;
+  /** Pictures of new messages (`imagesOf`), the blob of the previous state's last turn and of that turn's user message. */
+  readonly blob: BlobLookup;
+  readonly mode: AgentMode;
+  /** Serialized `UserMessage`s as the client sent them, by the id of their canonical message; those of the current Run. */
+  readonly userMessages?: ReadonlyMap<HistoryId, Uint8Array>;
+  readonly requestId?: string;
+  /** Of the open round, if there is one. */
+  readonly pending?: PendingMarks;
+  readonly tokens?: TokenDetails;
+  /** Encode in spite of blobs that nobody has: pictures become notes, the last turn is written from history. */
+  readonly without?: boolean;
+}
+
+export type EncodeResult =
+  | {
+      readonly ok: true;
+      /** Serialized `ConversationStateStructure`. */
+      readonly state: Uint8Array;
+      /** Blobs that are new against `previous`; they go to the client before the state does. */
+      readonly blobs: readonly Blob[];
+      /** The root prompt messages were written anew instead of being appended to. */
+      readonly rewritten: boolean;
+    }
+  /** Give these to `blob`, or set `without`. */
+  | { readonly ok: false; readonly kind: "missing"; readonly blobs: readonly BlobId[] }
+  | { readonly ok: false; readonly kind: "malformed" };
+
+/**
+ * The client's checkpoint of a branch head. An open round at its end stands in `pending_tool_calls` and joins the root
+ * prompt messages when it is settled. Cost: what is new, and one copy of the id lists.
+ */
+export function encodeCheckpoint(input: EncodeInput): EncodeResult {
+  const read = input.previous === undefined ? undefined : readState(input.previous);
+  if (read?.ok === false) return { ok: false, kind: "malformed" };
+  const before = read?.outline ?? EMPTY_OUTLINE;
+  const { messages } = input.view;
+  const round = openRound(messages);
+  const closed = round === undefined ? messages : messages.slice(0, round.at);
+
+  const missing = new Set<BlobId>();
+  const blobs: Blob[] = [...before.inline];
+  const system = makeBlob(utf8Bytes(systemJson(input.system)));
+  if (before.roots[0] !== system.id) blobs.push(system);
+  const covered = coveredBy(before.roots, closed, input.blob);
+  const kept = covered === undefined ? [] : before.roots.slice(1);
+  const roots = [...kept];
+  for (const message of closed.slice(covered ?? 0)) {
+    const root = rootOf(message, input.blob, missing);
+    if (root === undefined) continue;
+    roots.push(root.id);
+    if ("data" in root) blobs.push(root);
+  }
+
+  const turns = encodeTurns({
+    before: before.turns,
+    messages: closed,
+    covered: covered ?? 0,
+    compacted: input.view.summary !== undefined,
+    info: {
+      userMessages: input.userMessages ?? new Map(),
+      ...(input.requestId === undefined ? {} : { requestId: input.requestId }),
+      mode: input.mode,
+    },
+    blob: input.blob,
+    without: input.without === true,
+  });
+  for (const id of turns.missing) missing.add(id);
+  if (missing.size > 0 && input.without !== true) return { ok: false, kind: "missing", blobs: [...missing] };
+  blobs.push(...turns.blobs);
+
+  const state: WireState = {
+    ...before.state,
+    rootPromptMessagesJson: [system.id, ...roots].map(rawId),
+    turns: turns.turns.map(rawId),
+    mode: modeNumber(input.mode),
+    pendingToolCalls: round === undefined ? [] : pendingOf(before.pending, round.record, input.pending),
+    ...(input.tokens === undefined ? {} : { tokenDetails: tokenDetailsMessage(input.tokens) }),
+  };
+  noteCompaction(state, before, input, roots, blobs);
+  return {
+    ok: true,
+    state: writeState(state),
+    blobs: unique(blobs),
+    rewritten: covered === undefined && before.roots.length > 1,
+  };
+}
+
+/** A message's root prompt message: the blob it was imported from, or its JSON; `undefined` for a further part of an imported one. */
+function rootOf(
+  message: CanonicalMessage,
+  blob: BlobLookup,
+  missing: Set<BlobId>,
+): Blob | { readonly id: BlobId } | undefined {
+  const imported = importedFrom(message.id);
+  if (imported !== undefined) return imported.part === 0 ? { id: imported.blob } : undefined;
+  return makeBlob(utf8Bytes(rootJson(message, blob, missing)));
+}
+
+/** How many of the messages the previous state has already; `undefined` when it is not of this branch. */
+function coveredBy(
+  roots: readonly BlobId[],
+  messages: readonly CanonicalMessage[],
+  blob: BlobLookup,
+): number | undefined {
+  const wanted = Math.max(0, roots.length - 1);
+  let entries = 0;
+  let at = 0;
+  let last: CanonicalMessage | undefined;
+  for (; at < messages.length; at += 1) {
+    const message = messages[at];
+    if (message === undefined) break;
+    const further = message.id.startsWith("imported:") && importedFrom(message.id)?.part !== 0;
+    if (!further) {
+      if (entries === wanted) break;
+      entries += 1;
+      last = message;
+    }
+  }
+  if (entries < wanted) return undefined;
+  if (last === undefined) return 0;
+  return rootOf(last, blob, new Set())?.id === roots.at(-1) ? at : undefined;
+}
+
+/** The pending string of the round: the one that the state has already, start time and contracts included, or a new one. */
+function pendingOf(
+  before: readonly string[],
+  record: Parameters<typeof pendingJson>[0],
+  marks: PendingMarks | undefined,
+): string[] {
+  const calls = record.calls.map((call): string => call.id);
+  const known = new Set(before.flatMap(pendingCallIds));
+  if (calls.every((id) => known.has(id)) && known.size === calls.length) return [...before];
+  return [pendingJson(record, marks ?? { startedAtMs: 0, contract: plainContract })];
+}
+
+/** The first state after a compaction holds its summary and an archive of what it replaced (wire section 8.5). */
+function noteCompaction(
+  state: WireState,
+  before: Outline,
+  input: EncodeInput,
+  roots: readonly BlobId[],
+  blobs: Blob[],
+): void {
+  const { summary: id, compactions, messages } = input.view;
+  if (id === undefined || before.state.selfSummaryCount >= compactions) return;
+  const message = messages.find((candidate) => candidate.id === id);
+  const parts = message?.content.kind === "parts" ? message.content.parts : [];
+  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
+  const summary = makeBlob(
+    toBinary(agent.ConversationSummarySchema, create(agent.ConversationSummarySchema, { summary: text })),
+  );
+  const now = new Set(roots);
+  const summarized = before.roots.slice(1).filter((root) => !now.has(root));
+  const at = message === undefined ? -1 : messages.indexOf(message);
+  const archive = makeBlob(
+    toBinary(
+      agent.ConversationSummaryArchiveSchema,
+      create(agent.ConversationSummaryArchiveSchema, {
+        summarizedMessages: summarized.map(rawId),
+        summary: text,
+        windowTail: before.roots.slice(1).length - summarized.length,
+        ...(at < 0 ? {} : { summaryMessage: rawId(roots[at] ?? summary.id) }),
+      }),
+    ),
+  );
+  blobs.push(summary, archive);
+  state.summary = rawId(summary.id);
+  state.summaryArchives = [...state.summaryArchives, rawId(archive.id)];
+  state.selfSummaryCount = compactions;
+}
+
+function unique(blobs: readonly Blob[]): readonly Blob[] {
+  return [...new Map(blobs.map((blob) => [blob.id, blob])).values()];
+}

@@ -1,0 +1,109 @@
+import {
+  agent,
+  blobId,
+  blobIdBytes,
+  blobIdOf,
+  create,
+  fromBinary,
+  type MessageShape,
+  toBinary,
+} from "@chartroom/protocol";
+import type { Blob, BlobId } from "@chartroom/domain";
+
+export type WireState = MessageShape<typeof agent.ConversationStateStructureSchema>;
+
+/** A client's state as far as it can be read without its blobs. */
+export interface Outline {
+  readonly state: WireState;
+  /** Ids of the root prompt messages, system text first. */
+  readonly roots: readonly BlobId[];
+  /** Ids of the turns. */
+  readonly turns: readonly BlobId[];
+  readonly pending: readonly string[];
+  /** Content that stood where an id is expected (wire section 8.1); its ids are in `roots` and `turns`. */
+  readonly inline: readonly Blob[];
+  /** Nothing was said yet: no root prompt message behind the system text, no turn, no pending call. */
+  readonly empty: boolean;
+}
+
+export type OutlineResult =
+  | { readonly ok: true; readonly outline: Outline }
+  | { readonly ok: false; readonly reason: "malformed" };
+
+/** Reads a serialized `ConversationStateStructure`; an empty one is a new chat. */
+export function readState(bytes: Uint8Array): OutlineResult {
+  let state: WireState;
+  try {
+    state = fromBinary(agent.ConversationStateStructureSchema, bytes);
+  } catch {
+    return { ok: false, reason: "malformed" };
+  }
+  const inline: Blob[] = [];
+  const idOf = (raw: Uint8Array): BlobId => {
+    const id = blobIdOf(raw);
+    if (id !== undefined) return id;
+    const blob = { id: blobId(raw), data: raw };
+    inline.push(blob);
+    return blob.id;
+  };
+  const roots = state.rootPromptMessagesJson.map(idOf);
+  const turns = state.turns.map(idOf);
+  const pending = state.pendingToolCalls;
+  const empty = roots.length <= 1 && turns.length === 0 && pending.length === 0;
+  return { ok: true, outline: { state, roots, turns, pending, inline, empty } };
+}
+
+export const EMPTY_OUTLINE: Outline = {
+  state: create(agent.ConversationStateStructureSchema),
+  roots: [],
+  turns: [],
+  pending: [],
+  inline: [],
+  empty: true,
+};
+
+export function writeState(state: WireState): Uint8Array {
+  return toBinary(agent.ConversationStateStructureSchema, state);
+}
+
+/** Every blob that a state names: the direct ones, and what the turns that `blob` knows name in their turn. */
+export function referencedBlobs(outline: Outline, blob: (id: BlobId) => Uint8Array | undefined): readonly BlobId[] {
+  const found = new Set<BlobId>([...outline.roots, ...outline.turns]);
+  const add = (raw: Uint8Array | undefined) => {
+    const id = raw === undefined ? undefined : blobIdOf(raw);
+    if (id !== undefined) found.add(id);
+  };
+  const { state } = outline;
+  for (const raw of [...state.todos, ...state.summaryArchives]) add(raw);
+  for (const raw of [state.summary, state.plan, state.summaryArchive]) add(raw);
+  for (const file of Object.values(state.fileStatesV2)) {
+    add(file.content);
+    add(file.initialContent);
+  }
+  for (const raw of [...Object.values(state.fileStates), ...Object.values(state.subagentStateRefs)]) add(raw);
+  for (const turn of outline.turns) {
+    const data = blob(turn);
+    const read = data === undefined ? undefined : readTurn(data);
+    if (read === undefined) continue;
+    for (const raw of [read.userMessage, ...read.steps]) add(raw);
+  }
+  return [...found];
+}
+
+export type AgentTurn = MessageShape<typeof agent.AgentConversationTurnStructureSchema>;
+
+/** The agent turn in a turn's blob; `undefined` for a shell turn and for what is no turn. */
+export function readTurn(data: Uint8Array): AgentTurn | undefined {
+  try {
+    const { turn } = fromBinary(agent.ConversationTurnStructureSchema, data);
+    return turn.case === "agentConversationTurn" ? turn.value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function makeBlob(data: Uint8Array): Blob {
+  return { id: blobId(data), data };
+}
+
+export const rawId = (id: BlobId): Uint8Array => blobIdBytes(id);
