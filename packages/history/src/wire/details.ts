@@ -39,6 +39,7 @@ export interface TokenInput {
 
 const SECTION_CATEGORY: Readonly<Record<string, Category>> = {
   rules: "rules",
+  cloud_rule: "rules",
   skills: "skills",
   mcp: "mcp",
   subagents: "subagents",
