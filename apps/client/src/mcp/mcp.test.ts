@@ -80,7 +80,11 @@ describe("an MCP server", () => {
 
 it("a server that cannot be started is reported and the others are there", async () => {
   servers = await McpServers.start(
-    [{ ...config, name: "broken", command: "/no/such/program" }, { ...config, name: "silent", args: ["-e", ""] }, config],
+    [
+      { ...config, name: "broken", command: "/no/such/program" },
+      { ...config, name: "silent", args: ["-e", ""] },
+      config,
+    ],
     process.cwd(),
     systemClock,
   );

@@ -107,7 +107,7 @@ export class Output {
 /** Cuts a text into pieces of at most `size` UTF-16 units (2 where one character needs them), never inside a character. */
 export function pieces(text: string, size: number): string[] {
   const out: string[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + size);
     const last = text.charCodeAt(end - 1);
     if (end < text.length && last >= 0xd800 && last <= 0xdbff) end += end - at > 1 ? -1 : 1;

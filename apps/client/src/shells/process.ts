@@ -23,25 +23,32 @@ const DRAIN_MS = 250;
 /** One command in a process group of its own, so that it can be stopped with all that it started. */
 export class CommandProcess {
   readonly ended: Promise<CommandEnd>;
-  readonly #child: ChildProcess;
+  readonly #child: ChildProcess | undefined;
   readonly #clock: Clock;
   #running = true;
 
   constructor(spec: CommandSpec, output: Output, clock: Clock, onText: (channel: Channel, text: string) => void) {
     this.#clock = clock;
-    this.#child = spawn(shellProgram(), ["-c", spec.command], {
-      cwd: spec.cwd,
-      env: childEnvironment(),
-      detached: true,
-      stdio: [spec.stdin ? "pipe" : "ignore", "pipe", "pipe"],
-    });
+    try {
+      this.#child = spawn(shellProgram(), ["-c", spec.command], {
+        cwd: spec.cwd,
+        env: childEnvironment(),
+        detached: true,
+        stdio: [spec.stdin ? "pipe" : "ignore", "pipe", "pipe"],
+      });
+    } catch (error) {
+      // some reasons come at once, others as an event
+      this.#running = false;
+      this.ended = Promise.resolve({ kind: "spawnError", error: (error as Error).message });
+      return;
+    }
     // a program may end before it has read what was typed
     this.#child.stdin?.on("error", () => undefined);
-    this.ended = this.#watch(output, onText);
+    this.ended = this.#watch(this.#child, output, onText);
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#child?.pid;
   }
 
   get running(): boolean {
@@ -50,7 +57,7 @@ export class CommandProcess {
 
   /** Types into the command; false when it takes no input (any more). */
   type(chars: string): boolean {
-    const { stdin } = this.#child;
+    const stdin = this.#child?.stdin;
     if (!stdin?.writable) return false;
     stdin.write(chars);
     return true;
@@ -68,7 +75,7 @@ export class CommandProcess {
   }
 
   #signal(signal: "SIGTERM" | "SIGKILL"): void {
-    const { pid } = this.#child;
+    const { pid } = this;
     if (pid === undefined) return;
     try {
       process.kill(-pid, signal);
@@ -77,12 +84,12 @@ export class CommandProcess {
     }
   }
 
-  #watch(output: Output, onText: (channel: Channel, text: string) => void): Promise<CommandEnd> {
+  #watch(child: ChildProcess, output: Output, onText: (channel: Channel, text: string) => void): Promise<CommandEnd> {
     const emit = (channel: Channel, texts: readonly string[]) => {
       for (const text of texts) onText(channel, text);
     };
     for (const channel of ["stdout", "stderr"] as const) {
-      const stream = this.#child[channel];
+      const stream = child[channel];
       stream?.on("data", (bytes: Uint8Array) => {
         if (this.#running) emit(channel, output.write(channel, bytes));
       });
@@ -96,10 +103,10 @@ export class CommandProcess {
         this.#running = false;
         resolve(end);
       };
-      this.#child.once("error", (error) => finish({ kind: "spawnError", error: error.message }));
-      this.#child.once("exit", (code, signal) => {
+      child.once("error", (error) => finish({ kind: "spawnError", error: error.message }));
+      child.once("exit", (code, signal) => {
         const end = { kind: "exit", code: code ?? 128 + signalNumber(signal), signal: signal ?? "" } as const;
-        this.#child.once("close", () => finish(end));
+        child.once("close", () => finish(end));
         this.#clock.setTimeout(() => finish(end), DRAIN_MS);
       });
     });

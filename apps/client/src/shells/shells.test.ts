@@ -170,6 +170,7 @@ describe("a command in the background", () => {
   it("is stopped when the client closes", async () => {
     const outcome = await shells.run(request("sleep 1000", { background: true }), never, () => undefined);
     if (outcome.kind !== "background") throw new Error(outcome.kind);
+    expect(isGone(outcome.shell.pid)).toBe(false);
     shells.close();
     await untilGone(outcome.shell.pid);
   });
@@ -177,7 +178,12 @@ describe("a command in the background", () => {
 
 describe("what a command sees", () => {
   it("is the user's environment without this client's token and without a pager", () => {
-    const env = childEnvironment({ HOME: "/h", CHARTROOM_TOKEN: "t", npm_lifecycle_event: "chat", npm_config_registry: "r" });
+    const env = childEnvironment({
+      HOME: "/h",
+      CHARTROOM_TOKEN: "t",
+      npm_lifecycle_event: "chat",
+      npm_config_registry: "r",
+    });
     expect(env).toMatchObject({ HOME: "/h", PAGER: "cat", npm_config_registry: "r" });
     expect(env).not.toHaveProperty("CHARTROOM_TOKEN");
     expect(env).not.toHaveProperty("npm_lifecycle_event");

@@ -42,7 +42,9 @@ describe("requestContext", () => {
       { path: root, branchName: "trunk", remoteUrl: "https://example.com/team/repo.git" },
     ]);
     expect(context.gitRepos[0]?.status).toContain("?? src/");
-    expect(context.rules.map((rule) => [path.relative(root, rule.fullPath), rule.content, rule.type?.type.case])).toEqual([
+    expect(
+      context.rules.map((rule) => [path.relative(root, rule.fullPath), rule.content, rule.type?.type.case]),
+    ).toEqual([
       ["AGENTS.md", "Be brief.", "global"],
       [".cursor/rules/style.mdc", "Use tabs.\n", "global"],
     ]);
@@ -83,10 +85,16 @@ describe("ruleOf", () => {
   const typed = (frontmatter: string) => ruleOf("/ws/r.mdc", `---\n${frontmatter}\n---\nbody`).type?.type;
   it.each([
     ["alwaysApply: true", { case: "global" }],
-    ["alwaysApply: false\nglobs: *.ts, src/**/*.js", { case: "fileGlobbed", value: { globs: ["*.ts", "src/**/*.js"] } }],
-    ['globs: ["a.md", \'b.md\']', { case: "fileGlobbed", value: { globs: ["a.md", "b.md"] } }],
+    [
+      "alwaysApply: false\nglobs: *.ts, src/**/*.js",
+      { case: "fileGlobbed", value: { globs: ["*.ts", "src/**/*.js"] } },
+    ],
+    ["globs: [\"a.md\", 'b.md']", { case: "fileGlobbed", value: { globs: ["a.md", "b.md"] } }],
     ["globs:\n  - a.md\n  - b.md\ndescription: x", { case: "fileGlobbed", value: { globs: ["a.md", "b.md"] } }],
-    ['description: "How to test"\nglobs:\nalwaysApply: false', { case: "agentFetched", value: { description: "How to test" } }],
+    [
+      'description: "How to test"\nglobs:\nalwaysApply: false',
+      { case: "agentFetched", value: { description: "How to test" } },
+    ],
     ["globs:\ndescription:", { case: "manuallyAttached" }],
   ])("%j", (frontmatter, type) => expect(typed(frontmatter)).toMatchObject(type));
 

@@ -95,7 +95,13 @@ async function resolveLinks(target: string): Promise<string | undefined> {
       if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
     }
     // it may be missing only if not even a link of that name is there
-    if (await fs.lstat(at).then(() => true, () => false)) return undefined;
+    if (
+      await fs.lstat(at).then(
+        () => true,
+        () => false,
+      )
+    )
+      return undefined;
     const parent = path.dirname(at);
     if (parent === at) return undefined;
     missing.unshift(path.basename(at));
