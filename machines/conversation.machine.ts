@@ -138,8 +138,7 @@ export const conversationMachine = setup({
     restoresTo: ({ event }, params: { readonly state: string }) =>
       event.type === "restored" && event.resume === params.state,
     inboxNotEmpty: ({ context }) => context.joins > 0,
-    preparedWithInbox: ({ context, event }) =>
-      isCurrent(context, event) && (context.joins > 0 || (event.type === "prepared" && event.joins > 0)),
+    preparedWithInbox: ({ context, event }) => isCurrent(context, event) && event.type === "prepared" && event.joins > 0,
     preparedToSummarize: ({ context, event }) => isCurrent(context, event) && context.runKind === "summarize",
     completedWithInbox: ({ context, event }) => isCurrent(context, event) && context.joins > 0,
     mayCallModel: ({ context }) => context.attached,
@@ -243,9 +242,7 @@ export const conversationMachine = setup({
           }
         : {},
     ),
-    notePrepared: assign(({ context, event }) =>
-      event.type === "prepared" ? { joins: Math.max(context.joins, event.joins) } : {},
-    ),
+    notePrepared: assign(({ event }) => (event.type === "prepared" ? { joins: event.joins } : {})),
     noteAppended: assign(({ event }) =>
       event.type === "interrupt.settled" ? { joins: event.joins, urgency: "border" as const, attempt: 0 } : {},
     ),
@@ -465,7 +462,7 @@ export const conversationMachine = setup({
           { guard: "stopFlagged", target: "checkpointing", actions: "decideFlagged" },
           { guard: "preparedToSummarize", target: "#compacting", actions: "notePrepared" },
           { guard: "preparedWithInbox", target: "interrupting", actions: "notePrepared" },
-          { guard: "isCurrentRun", target: "modeling" },
+          { guard: "isCurrentRun", target: "modeling", actions: "notePrepared" },
         ],
         "prepare.failed": { guard: "isCurrentRun", target: "finalizing", actions: "decideByEvent" },
         "port.failed": {

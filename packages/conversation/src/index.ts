@@ -1,1 +1,4 @@
-export {};
+export { ConversationService } from "./conversations.ts";
+export type { ConversationDeps } from "./deps.ts";
+export { failure } from "./failures.ts";
+export { type ConversationSettings, defaultSettings, settingsProblems } from "./settings.ts";

@@ -1,1 +1,2 @@
-export {};
+export { EventFanOut } from "./fan-out.ts";
+export { eventLog, type LogLevel } from "./log.ts";

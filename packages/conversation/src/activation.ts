@@ -1,0 +1,332 @@
+import { createActor, type ActorRefFrom, type InspectionEvent } from "xstate";
+import type { conversationMachine, cursorRunMachine } from "@chartroom/machines";
+import type {
+  Activation as StoredActivation,
+  Barrier,
+  ChartContext,
+  CheckpointId,
+  CommitResult,
+  ConversationEvent,
+  ConversationId,
+  Downlink,
+  Generation,
+  InboxRow,
+  Lease,
+  MemberId,
+  OutputKind,
+  ParentConversationRef,
+  PersistedChart,
+  ReplayFrom,
+  RunCloseReason,
+  RunId,
+  StateValue,
+  StreamId,
+} from "@chartroom/domain";
+import { ClientStream, type StreamAppend } from "./client-stream.ts";
+import { ConversationHistory } from "./conversation-history.ts";
+import type { ConversationDeps } from "./deps.ts";
+import { deferred } from "./deferred.ts";
+import { failure } from "./failures.ts";
+import { Journal } from "./journal.ts";
+import type { LiveRun } from "./live-run.ts";
+import { SerialQueue } from "./serial-queue.ts";
+import { WireCheckpoint } from "./wire-checkpoint.ts";
+
+type ConversationActor = ActorRefFrom<typeof conversationMachine>;
+type CursorRunActor = ActorRefFrom<typeof cursorRunMachine>;
+
+/** One conversation in memory, from its activation to its release: the actor, its ports' shared state, its writes. */
+export class Activation {
+  readonly deps: ConversationDeps;
+  readonly stored: StoredActivation;
+  readonly lease: Lease;
+  readonly conversationId: ConversationId;
+  readonly member: MemberId;
+  readonly parent: ParentConversationRef | undefined;
+  /** Aborted when the activation ends, whatever ends it: every port listens to it. */
+  readonly abort = new AbortController();
+  readonly history = new ConversationHistory();
+  readonly wire = new WireCheckpoint();
+  readonly runs = new Map<RunId, LiveRun>();
+  readonly streams = new Map<StreamId, ClientStream>();
+  /** Idempotency keys that this activation has taken or rejected. */
+  readonly seenKeys = new Set<string>();
+  /** The Run that ended last. */
+  lastRun: LiveRun | undefined;
+  /** Called when the conversation has come to rest. */
+  onIdle: (() => void) | undefined;
+  /** Rows that wait, by `seq`. */
+  readonly inbox: InboxRow[];
+  readonly intake = new SerialQueue();
+  readonly restored = deferred<boolean>();
+  readonly released = deferred<void>();
+  readonly actor: ConversationActor;
+  readonly #writes = new SerialQueue();
+  readonly #journal: Journal;
+  #value: StateValue = "restoring";
+  #ended = false;
+
+  constructor(
+    deps: ConversationDeps,
+    stored: StoredActivation,
+    machine: typeof conversationMachine,
+    clock: { setTimeout(fn: (...args: never[]) => void, ms: number): unknown; clearTimeout(id: never): void },
+  ) {
+    this.deps = deps;
+    this.stored = stored;
+    this.lease = stored.lease;
+    this.conversationId = stored.lease.conversationId;
+    this.member = stored.lease.member;
+    this.parent = stored.parent;
+    this.inbox = stored.inbox.filter((row) => row.state === "waiting");
+    this.#journal = new Journal(stored.lease.fence);
+    this.actor = createActor(machine, {
+      id: this.conversationId,
+      clock: clock as never,
+      input: {
+        conversationId: this.conversationId,
+        fence: this.lease.fence,
+        maxAttempts: deps.settings.maxAttempts,
+        maxSteps: deps.settings.maxSteps,
+      },
+      inspect: (event) => this.#inspect(event),
+    });
+  }
+
+  start(): void {
+    this.actor.subscribe({ complete: () => this.#end(), error: (error) => this.#fault(error) });
+    this.actor.start();
+  }
+
+  get context(): ChartContext {
+    return this.actor.getSnapshot().context;
+  }
+  get ended(): boolean {
+    return this.#ended;
+  }
+  /** Where the Run is, as the command table knows it. */
+  get phase(): "idle" | "active" | "ending" {
+    const snapshot = this.actor.getSnapshot();
+    if (snapshot.hasTag("active")) return "active";
+    return snapshot.hasTag("ending") ? "ending" : "idle";
+  }
+  get currentRun(): LiveRun | undefined {
+    const id = this.context.runId;
+    return id === null ? undefined : this.runs.get(id as RunId);
+  }
+  get waitingRun(): LiveRun | undefined {
+    const id = this.context.nextRunId;
+    return id === null ? undefined : this.runs.get(id as RunId);
+  }
+
+  send(event: ConversationEvent): void {
+    if (!this.#ended) this.actor.send(event);
+  }
+
+  childOf(runId: RunId): CursorRunActor | undefined {
+    return this.actor.getSnapshot().children[`run:${runId}`] as CursorRunActor | undefined;
+  }
+
+  // -- output
+
+  append(
+    run: LiveRun,
+    kind: OutputKind,
+    bytes: Uint8Array,
+    more: { readonly streamId?: StreamId; readonly checkpoint?: CheckpointId } = {},
+  ): void {
+    this.deps.log.append({
+      conversationId: this.conversationId,
+      runId: run.row.runId,
+      fence: this.lease.fence,
+      kind,
+      bytes,
+      ...more,
+    });
+  }
+
+  streamAppend(run: LiveRun): StreamAppend {
+    return (kind, bytes, streamId) => this.append(run, kind, bytes, { streamId });
+  }
+
+  /** The stream of a generation; made when the generation's Run is known. */
+  stream(generation: Generation, run: LiveRun): ClientStream {
+    let stream = this.streams.get(generation.streamId);
+    if (!stream) this.streams.set(generation.streamId, (stream = new ClientStream(generation, run.row.runId)));
+    return stream;
+  }
+
+  /** Gives the Run's output to its attached stream, once the Run is the current one. */
+  subscribe(run: LiveRun, stream: ClientStream, from: ReplayFrom): boolean {
+    const subscription = this.deps.log.subscribe(this.conversationId, run.row.runId, from, stream);
+    if (typeof subscription === "string") return false;
+    if (stream.attached) stream.subscription = subscription;
+    else subscription.close();
+    return true;
+  }
+
+  /** Attaches a downlink: a claim unless the Run is just opening. */
+  attach(run: LiveRun, generation: Generation, downlink: Downlink, from: ReplayFrom): void {
+    const stream = this.stream(generation, run);
+    if (stream.downlink === downlink) return;
+    const before = run.attached;
+    if (before?.downlink) {
+      before.downlink.end({ kind: "error", failure: failure("REPLACED") });
+      before.leave();
+    }
+    stream.take(downlink);
+    run.attached = stream;
+    run.onAttached?.();
+    run.onAttached = undefined;
+    downlink.onLost(() => this.#lost(run, stream, downlink));
+    const child = this.childOf(run.row.runId);
+    const claims = child !== undefined && child.getSnapshot().value !== "opening";
+    child?.send({ type: claims ? "claim" : "transport.attached" });
+    if (this.currentRun === run) this.subscribe(run, stream, from);
+    if (!claims) return;
+    run.board?.reissue();
+    child?.send({ type: "replay.finished" });
+    this.deps.events({ type: "run.claimed", conversationId: this.conversationId, runId: run.row.runId });
+  }
+
+  /** Resolves when a transport is attached to the Run, or the caller gives up. */
+  attachment(run: LiveRun, signal: AbortSignal): Promise<void> {
+    if (run.attached || signal.aborted) return Promise.resolve();
+    return new Promise((resume) => {
+      signal.addEventListener("abort", () => resume());
+      run.onAttached = resume;
+    });
+  }
+
+  #lost(run: LiveRun, stream: ClientStream, downlink: Downlink): void {
+    if (stream.downlink !== downlink) return;
+    stream.leave();
+    if (run.attached === stream) run.attached = undefined;
+    const atMs = this.deps.clock.now();
+    this.childOf(run.row.runId)?.send({
+      type: "transport.lost",
+      atMs,
+      parkDeadline: atMs + this.deps.settings.parkedRunTtlMs,
+    });
+  }
+
+  /** Listens to what the Run's child chart emits. Call once, after the Run was accepted by the chart. */
+  watchChild(run: LiveRun): void {
+    const heartbeat = this.deps.codec.update({ kind: "heartbeat" });
+    this.childOf(run.row.runId)?.on("heartbeat", () => run.attached?.writeDirect(heartbeat));
+  }
+
+  closeChild(runId: RunId, reason: RunCloseReason): void {
+    this.childOf(runId)?.send({ type: "close", reason });
+  }
+
+  // -- writes
+
+  /**
+   * Commits what `make` gives when its turn comes, with the chart and the journal. Retries in place while the database is
+   * away, within the bound. `undefined`: the activation is over, nothing was written.
+   */
+  commit(make: () => Barrier): Promise<Extract<CommitResult, { kind: "committed" }> | undefined> {
+    return this.#writes.run(async () => {
+      if (this.#ended) return undefined;
+      const { clock, settings, store } = this.deps;
+      const since = clock.now();
+      const barrier = make();
+      for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
+        const journal = this.#journal.pending;
+        const result = await store.commit(this.lease, {
+          ...barrier,
+          chart: this.chart(),
+          ...(journal.length > 0 ? { journal } : {}),
+        });
+        if (this.#ended) return undefined;
+        if (result.kind === "committed") {
+          this.#journal.written(journal.length);
+          return result;
+        }
+        if (result.kind === "fenced") {
+          this.send({ type: "fence.lost" });
+          return undefined;
+        }
+        this.deps.events({ type: "store.unavailable", sinceMs: clock.now() - since });
+        if (clock.now() - since >= settings.storeRetryMs) {
+          this.send({ type: "store.unavailable" });
+          return undefined;
+        }
+        await new Promise<void>((resume) => clock.setTimeout(resume, pause));
+      }
+    });
+  }
+
+  /** When all writes that are queued now are done. */
+  written(): Promise<void> {
+    return this.#writes.settled();
+  }
+
+  chart(): PersistedChart {
+    const snapshot = this.actor.getSnapshot();
+    return { machine: "conversation", version: 1, value: snapshot.value as StateValue, context: snapshot.context };
+  }
+
+  // -- the actor's own life
+
+  #inspect(event: InspectionEvent): void {
+    if (event.actorRef !== this.actor) return;
+    if (
+      event.type === "@xstate.microstep" &&
+      event._transitions.length === 0 &&
+      !event.event.type.startsWith("xstate.")
+    )
+      this.deps.events({
+        type: "chart.unhandled",
+        conversationId: this.conversationId,
+        event: event.event.type,
+        state: this.#value,
+      });
+    if (event.type !== "@xstate.snapshot") return;
+    const snapshot = event.snapshot as ReturnType<ConversationActor["getSnapshot"]>;
+    const from = this.#value;
+    this.#value = snapshot.value as StateValue;
+    const runId = (snapshot.context.runId ?? null) as RunId | null;
+    this.#journal.note({ runId, event: event.event, from, to: this.#value, at: this.deps.clock.now() });
+    if (this.#value === "idle" && from !== "idle") queueMicrotask(() => this.onIdle?.());
+    this.deps.events({
+      type: "chart.transition",
+      conversationId: this.conversationId,
+      runId,
+      event: event.event.type,
+      from,
+      to: this.#value,
+    });
+  }
+
+  #fault(error: unknown): void {
+    this.deps.events({
+      type: "chart.error",
+      conversationId: this.conversationId,
+      message: error instanceof Error ? error.message : "unknown",
+    });
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    const release = this.actor.getSnapshot().context?.release ?? "port-failed";
+    this.abort.abort();
+    for (const run of this.runs.values()) {
+      run.board?.dispose();
+      run.accepted.resolve(false);
+      run.stopped.resolve(false);
+      // a node that was robbed of the conversation says nothing; one that cannot reach its store says so
+      if (release === "fence-lost") run.attached?.leave();
+      else run.attached?.terminal({ kind: "error", failure: failure("STORE_UNAVAILABLE") });
+    }
+    if (release === "fence-lost")
+      this.deps.events({ type: "conversation.fenced", conversationId: this.conversationId });
+    else this.deps.events({ type: "conversation.passivated", conversationId: this.conversationId });
+    this.deps.log.drop(this.conversationId);
+    this.restored.resolve(false);
+    this.released.resolve();
+  }
+}

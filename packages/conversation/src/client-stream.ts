@@ -1,0 +1,215 @@
+import type {
+  BlobId,
+  ClientCodec,
+  Clock,
+  Downlink,
+  ExecReply,
+  Generation,
+  KvReply,
+  OutputEntry,
+  OutputReader,
+  OutputSubscription,
+  RunId,
+  StreamId,
+  Terminal,
+  ToolCallId,
+} from "@chartroom/domain";
+import { deferred, type Deferred } from "./deferred.ts";
+
+/** Where an exec or a query of a stream belongs. */
+export interface CallPlace {
+  readonly callId: ToolCallId;
+  readonly key: string;
+}
+
+/** How the conversation puts a message of one stream into the order of its output log. */
+export type StreamAppend = (kind: "exec" | "kv" | "query" | "control", bytes: Uint8Array, streamId: StreamId) => void;
+
+/**
+ * One generation as the conversation sees it: its downlink, and what was asked of the client on it.
+ * Exec, KV and query ids are of this stream alone and are never used twice on it.
+ */
+export class ClientStream implements OutputReader {
+  readonly generation: Generation;
+  readonly streamId: StreamId;
+  /** The Run that the stream carries now; a follow-up takes it over. */
+  runId: RunId;
+  subscription: OutputSubscription | undefined;
+  #downlink: Downlink | undefined;
+  #terminalWritten = false;
+  #nextExec = 1;
+  #nextKv = 1;
+  #nextQuery = 1;
+  readonly #execs = new Map<number, CallPlace>();
+  readonly #queries = new Map<number, CallPlace>();
+  readonly #asked = new Map<number, Deferred<ExecReply | undefined>>();
+  readonly #gets = new Map<number, Deferred<Uint8Array | undefined>>();
+  readonly #sets = new Map<number, BlobId>();
+  readonly #sent = new Map<BlobId, Deferred<boolean>>();
+
+  constructor(generation: Generation, runId: RunId) {
+    this.generation = generation;
+    this.streamId = generation.streamId;
+    this.runId = runId;
+  }
+
+  get attached(): boolean {
+    return this.#downlink !== undefined && !this.#downlink.closed;
+  }
+  get downlink(): Downlink | undefined {
+    return this.#downlink;
+  }
+  /** The terminal went out to an attached transport. */
+  get delivered(): boolean {
+    return this.#terminalWritten;
+  }
+
+  take(downlink: Downlink): void {
+    this.#downlink = downlink;
+    downlink.onDrain(() => {
+      if (this.#downlink === downlink) this.subscription?.resume();
+    });
+  }
+
+  /** The transport is gone: what was asked over it will not be answered there. */
+  leave(): void {
+    this.subscription?.close();
+    this.subscription = undefined;
+    this.#downlink = undefined;
+    for (const waiting of this.#asked.values()) waiting.resolve(undefined);
+    for (const waiting of this.#gets.values()) waiting.resolve(undefined);
+    for (const waiting of this.#sent.values()) if (!waiting.settled) waiting.resolve(false);
+    this.#asked.clear();
+    this.#gets.clear();
+  }
+
+  // -- OutputReader
+
+  entry(entry: OutputEntry): boolean {
+    return this.#downlink?.write(entry.bytes) ?? true;
+  }
+  terminal(terminal: Terminal): void {
+    const downlink = this.#downlink;
+    if (!downlink || downlink.closed) return;
+    this.#terminalWritten = true;
+    downlink.end(terminal);
+  }
+  lagged(): void {
+    const failure = {
+      code: "REPLACED",
+      title: "Connection too slow",
+      detail: "The stream fell too far behind. Reconnect to go on.",
+      retryable: true,
+    } as const;
+    this.#downlink?.end({ kind: "error", failure });
+  }
+
+  /** A message that bypasses the log: heartbeats. */
+  writeDirect(bytes: Uint8Array): void {
+    this.#downlink?.write(bytes);
+  }
+
+  // -- execs and queries of tool calls
+
+  issueExec(place: CallPlace, encode: (execId: number) => Uint8Array, append: StreamAppend): void {
+    const id = this.#nextExec++;
+    this.#execs.set(id, place);
+    append("exec", encode(id), this.streamId);
+  }
+  issueQuery(place: CallPlace, encode: (queryId: number) => Uint8Array, append: StreamAppend): void {
+    const id = this.#nextQuery++;
+    this.#queries.set(id, place);
+    append("query", encode(id), this.streamId);
+  }
+  execPlace(execId: number): CallPlace | undefined {
+    return this.#execs.get(execId);
+  }
+  queryPlace(queryId: number): CallPlace | undefined {
+    return this.#queries.get(queryId);
+  }
+  /** Stops the exec that carries `key` of the call; later answers to it are late. */
+  abortExec(place: CallPlace, codec: ClientCodec, append: StreamAppend): void {
+    for (const [id, at] of this.#execs) {
+      if (at.callId !== place.callId || at.key !== place.key) continue;
+      append("control", codec.abort(id), this.streamId);
+      this.#execs.delete(id);
+    }
+  }
+  forgetCall(callId: ToolCallId): void {
+    for (const [id, at] of this.#execs) if (at.callId === callId) this.#execs.delete(id);
+    for (const [id, at] of this.#queries) if (at.callId === callId) this.#queries.delete(id);
+  }
+
+  // -- execs of the conversation itself
+
+  /** Asks the client for its request context; `undefined`: the transport went, or the bound passed. */
+  async ask(
+    encode: (execId: number) => Uint8Array,
+    append: StreamAppend,
+    clock: Clock,
+    ms: number,
+  ): Promise<ExecReply | undefined> {
+    const id = this.#nextExec++;
+    const waiting = deferred<ExecReply | undefined>();
+    this.#asked.set(id, waiting);
+    append("exec", encode(id), this.streamId);
+    return bounded(waiting, clock, ms, undefined);
+  }
+  answerAsked(execId: number, reply: ExecReply | undefined): boolean {
+    const waiting = this.#asked.get(execId);
+    if (!waiting) return false;
+    this.#asked.delete(execId);
+    waiting.resolve(reply);
+    return true;
+  }
+
+  // -- blobs
+
+  /** A blob of the client's store; `undefined`: missing, or not answered within the bound. */
+  async getBlob(
+    blob: BlobId,
+    codec: ClientCodec,
+    append: StreamAppend,
+    clock: Clock,
+    ms: number,
+  ): Promise<Uint8Array | undefined> {
+    const id = this.#nextKv++;
+    const waiting = deferred<Uint8Array | undefined>();
+    this.#gets.set(id, waiting);
+    append("kv", codec.getBlob(id, blob), this.streamId);
+    return bounded(waiting, clock, ms, undefined);
+  }
+
+  /** Writes a blob to the client, at most once per stream; `true` when it is acknowledged. A late acknowledgement counts. */
+  setBlob(blob: BlobId, data: Uint8Array, codec: ClientCodec, append: StreamAppend): Promise<boolean> {
+    const before = this.#sent.get(blob);
+    if (before) return before.promise;
+    const waiting = deferred<boolean>();
+    this.#sent.set(blob, waiting);
+    const id = this.#nextKv++;
+    this.#sets.set(id, blob);
+    append("kv", codec.setBlob(id, blob, data), this.streamId);
+    return waiting.promise;
+  }
+
+  kv(reply: KvReply): boolean {
+    if (reply.kind === "get") {
+      const waiting = this.#gets.get(reply.kvId);
+      this.#gets.delete(reply.kvId);
+      waiting?.resolve(reply.error === undefined && reply.data.length > 0 ? reply.data : undefined);
+      return waiting !== undefined;
+    }
+    const blob = this.#sets.get(reply.kvId);
+    this.#sets.delete(reply.kvId);
+    if (blob === undefined) return false;
+    this.#sent.get(blob)?.resolve(reply.error === undefined);
+    return true;
+  }
+}
+
+async function bounded<T>(waiting: Deferred<T>, clock: Clock, ms: number, otherwise: T): Promise<T> {
+  const timer = clock.setTimeout(() => waiting.resolve(otherwise), ms);
+  const value = await waiting.promise;
+  clock.clearTimeout(timer);
+  return value;
+}

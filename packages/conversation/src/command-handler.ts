@@ -1,0 +1,318 @@
+import type {
+  Action,
+  CommandEnvelope,
+  InboxKind,
+  Receipt,
+  RunId,
+  RunRequest,
+  RunRow,
+  TraceId,
+  Urgency,
+} from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
+import type { Capacity } from "./capacity.ts";
+import { viewCommand } from "./command-view.ts";
+import { decide, type Decision } from "./decide.ts";
+import { failure } from "./failures.ts";
+import { openFollowUp } from "./follow-up.ts";
+import { inboxKey, urgencyOf } from "./inbox.ts";
+import { LiveRun } from "./live-run.ts";
+import type { StreamTable } from "./stream-table.ts";
+
+/** Carries out what the command table decides; one command of a conversation after the other. */
+export class CommandHandler {
+  readonly #capacity: Capacity;
+  readonly #streams: StreamTable;
+
+  constructor(capacity: Capacity, streams: StreamTable) {
+    this.#capacity = capacity;
+    this.#streams = streams;
+  }
+
+  /** The receipt is given after the write that it depends on; later commands do not wait for that. */
+  async handle(activation: Activation, envelope: CommandEnvelope): Promise<Receipt> {
+    const later = await activation.intake.run(() => this.#decide(activation, envelope));
+    return later();
+  }
+
+  async #decide(activation: Activation, envelope: CommandEnvelope): Promise<() => Promise<Receipt>> {
+    const { conversationId } = activation;
+    const request = this.#requestOf(activation, envelope);
+    if (!request) return () => Promise.resolve({ kind: "dropped", reason: "no Run on this stream" });
+    if (envelope.message.kind === "prewarm") return () => Promise.resolve({ kind: "acknowledged", conversationId });
+    const { action } = request;
+    const view = await viewCommand(activation, envelope, action);
+    const decision = decide(action, envelope.carrier, request.wireRunId, view);
+    switch (decision.kind) {
+      case "start":
+      case "wait":
+        return this.#open(activation, envelope, request, decision);
+      case "continue":
+        return this.#open(activation, envelope, request, { kind: "start" }, decision.runId);
+      case "claim":
+        return this.#claim(activation, envelope, request, decision.runId);
+      case "answer":
+        this.#streams.answer(envelope.generation, activation, decision.runId, request);
+        return () => Promise.resolve({ kind: "run", conversationId, runId: decision.runId });
+      case "inbox":
+        return this.#put(activation, envelope, action, decision);
+      case "cancel":
+        return this.#cancel(activation, action, decision.runId, envelope.carrier === "A");
+      case "rejectInjection":
+        return this.#reject(activation, action, decision.reason);
+      case "finishedTurn":
+        if (action.kind === "unsupported")
+          activation.deps.events({
+            type: "input.dropped",
+            conversationId,
+            reason: `unsupported action ${action.name}`,
+          });
+        return () => Promise.resolve({ kind: "finishedTurn", conversationId });
+      case "acknowledge":
+        if (action.kind === "cancelSubagent") this.#cancelSubagent(activation, action.subagentId);
+        return () => Promise.resolve({ kind: "acknowledged", conversationId });
+      case "refuse":
+        return () => Promise.resolve({ kind: "refused", failure: failure(decision.code) });
+    }
+  }
+
+  /** An action of a live stream asks with the model and tools of the stream's own Run. */
+  #requestOf(activation: Activation, { message, generation }: CommandEnvelope): RunRequest | undefined {
+    if (message.kind !== "action") return message.request;
+    const stream = activation.streams.get(generation.streamId);
+    const run = (stream && activation.runs.get(stream.runId)) ?? activation.currentRun ?? activation.lastRun;
+    return run ? { ...run.request, action: message.action, state: new Uint8Array(), prefetched: [] } : undefined;
+  }
+
+  async #open(
+    activation: Activation,
+    envelope: CommandEnvelope,
+    request: RunRequest,
+    decision: Extract<Decision, { kind: "start" | "wait" }>,
+    continues?: RunId,
+  ): Promise<() => Promise<Receipt>> {
+    const { member, conversationId } = activation;
+    const lack = this.#makeRoom(activation);
+    if (lack) return () => Promise.resolve({ kind: "refused", failure: failure("LOCAL_CAPACITY") });
+    this.#capacity.reserve(member);
+    const row = this.#row(activation, envelope, request, decision.kind === "wait");
+    const run = new LiveRun(row, request);
+    run.continues = continues;
+    let held = true;
+    run.release = () => {
+      if (held) this.#capacity.release(member);
+      held = false;
+    };
+    const replaced = activation.waitingRun;
+    if (decision.kind === "wait") {
+      const done = await activation.commit(() => ({
+        runsOpened: [row],
+        ...(replaced
+          ? {
+              runsChanged: [
+                {
+                  runId: replaced.row.runId,
+                  status: "superseded" as const,
+                  failureCode: "SUPERSEDED" as const,
+                  endedAt: activation.deps.clock.now(),
+                },
+              ],
+            }
+          : {}),
+      }));
+      if (!done) {
+        run.release();
+        return () => Promise.resolve({ kind: "refused", failure: failure("STORE_UNAVAILABLE") });
+      }
+      run.accepted.resolve(true);
+    }
+    activation.runs.set(row.runId, run);
+    const current = activation.currentRun;
+    const { parkedRunTtlMs } = activation.deps.settings;
+    activation.send({
+      type: "run.requested",
+      runId: row.runId,
+      kind: row.kind,
+      followUp: false,
+      parkDeadline: row.acceptedAt + parkedRunTtlMs,
+    });
+    activation.watchChild(run);
+    this.#streams.carry(envelope.generation, activation, run, { kind: "runStart" });
+    if (decision.kind === "wait" && decision.supersede && current)
+      activation.send({ type: "run.superseded", runId: current.row.runId });
+    activation.deps.events({ type: "run.started", conversationId, runId: row.runId, traceId: row.traceId });
+    return async () =>
+      (await run.accepted.promise)
+        ? { kind: "run", conversationId, runId: row.runId }
+        : { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
+  }
+
+  /** Full: the oldest parked Run makes room; none parked: what is lacking. */
+  #makeRoom(activation: Activation): "process" | "member" | undefined {
+    const lack = this.#capacity.lack(activation.member);
+    if (!lack) return undefined;
+    const oldest = this.#streams.oldestParked(lack === "member" ? activation.member : undefined);
+    if (!oldest) return lack;
+    oldest.run.release();
+    oldest.activation.childOf(oldest.run.row.runId)?.send({ type: "evict" });
+    return this.#capacity.lack(activation.member);
+  }
+
+  #row(activation: Activation, envelope: CommandEnvelope, request: RunRequest, waits: boolean): RunRow {
+    const { entropy, clock } = activation.deps;
+    const { action } = request;
+    return {
+      runId: entropy.uuid() as RunId,
+      traceId: entropy.uuid() as TraceId,
+      kind: action.kind === "summarize" ? "summarize" : "turn",
+      status: waits ? "waiting" : "running",
+      wireRunIds: request.wireRunId ? [request.wireRunId] : [],
+      requestId: envelope.generation.requestId,
+      generation: envelope.generation.generation,
+      modelId: request.model.modelId,
+      acceptedAt: clock.now(),
+      delivered: false,
+      request: envelope.message.raw,
+      ...("message" in action ? { messageId: action.message.messageId } : {}),
+      ...(request.agentSessionId ? { agentSessionId: request.agentSessionId } : {}),
+    };
+  }
+
+  async #claim(
+    activation: Activation,
+    envelope: CommandEnvelope,
+    request: RunRequest,
+    runId: RunId,
+  ): Promise<() => Promise<Receipt>> {
+    const { conversationId } = activation;
+    const run = activation.runs.get(runId);
+    if (!run) return () => Promise.resolve({ kind: "refused", failure: failure("NOT_FOUND") });
+    if (request.wireRunId && !run.row.wireRunIds.includes(request.wireRunId)) {
+      const wireRunIds = [...run.row.wireRunIds, request.wireRunId];
+      if (!(await activation.commit(() => ({ runsChanged: [{ runId, wireRunIds }] }))))
+        return () => Promise.resolve({ kind: "refused", failure: failure("STORE_UNAVAILABLE") });
+      run.row = { ...run.row, wireRunIds };
+    }
+    if (!run.compiled) run.claimContext = "context" in request.action ? request.action.context : undefined;
+    this.#streams.carry(envelope.generation, activation, run, { kind: "runStart" });
+    return async () =>
+      (await run.accepted.promise)
+        ? { kind: "run", conversationId, runId }
+        : { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
+  }
+
+  async #put(
+    activation: Activation,
+    envelope: CommandEnvelope,
+    action: Action,
+    decision: Extract<Decision, { kind: "inbox" }>,
+  ): Promise<() => Promise<Receipt>> {
+    const { conversationId } = activation;
+    const { codec } = activation.deps;
+    const key = inboxKey(action, conversationId);
+    const { requestId, generation } = envelope.generation;
+    const run = activation.currentRun;
+    const row = {
+      kind: decision.row,
+      key,
+      body: envelope.message.raw,
+      requestId,
+      generation,
+      ...(run ? { runId: run.row.runId } : {}),
+    };
+    const done = await activation.commit(() => ({ inboxPut: [row] }));
+    const placed = done?.inbox.find((entry) => entry.key === key);
+    if (!placed) return () => Promise.resolve({ kind: "refused", failure: failure("STORE_UNAVAILABLE") });
+    activation.seenKeys.add(key);
+    if (!placed.duplicate) {
+      activation.inbox.push({ ...row, seq: placed.seq, state: "waiting" });
+      const state =
+        activation.phase === "active" ? ({ kind: "queued" } as const) : ({ kind: "queuedForNextTurn" } as const);
+      if (action.kind === "inject" && run)
+        activation.append(
+          run,
+          "update",
+          codec.update({ kind: "injectionState", injectionId: action.injection.injectionId, state }),
+        );
+      if (activation.phase === "idle") await this.openWaiting(activation);
+      else
+        activation.send({
+          type: "inbox.filled",
+          joins: activation.inbox.length,
+          urgency: this.#urgency(decision.row, decision.urgency),
+        });
+    }
+    return () =>
+      Promise.resolve(
+        envelope.carrier === "A" ? { kind: "finishedTurn", conversationId } : { kind: "acknowledged", conversationId },
+      );
+  }
+
+  #urgency(kind: InboxKind, urgency: Urgency): Urgency {
+    return urgency === "settle" ? urgencyOf([{ kind, system: true }]) : urgency;
+  }
+
+  /** In `idle`: what the inbox holds opens a Run. */
+  async openWaiting(activation: Activation): Promise<void> {
+    if (activation.phase !== "idle" || activation.waitingRun) return;
+    const last = activation.lastRun;
+    const followUp = last && openFollowUp(activation, last);
+    if (!followUp || !(await activation.commit(() => followUp.barrier))) return;
+    followUp.announce();
+  }
+
+  async #cancel(
+    activation: Activation,
+    action: Action,
+    runId: RunId,
+    onNewStream: boolean,
+  ): Promise<() => Promise<Receipt>> {
+    const { conversationId } = activation;
+    const run = activation.runs.get(runId);
+    if (run && action.kind === "cancel") await this.#settle(activation, run, action);
+    activation.send({ type: "cancel", runId });
+    return async () => {
+      await run?.stopped.promise;
+      return onNewStream ? { kind: "finishedTurn", conversationId } : { kind: "acknowledged", conversationId };
+    };
+  }
+
+  /** The last results that the client gives settle their calls before the Run is stopped. */
+  async #settle(activation: Activation, run: LiveRun, action: Extract<Action, { kind: "cancel" }>): Promise<void> {
+    const { board, compiled } = run;
+    if (!board || !compiled) return;
+    for (const resolution of action.resolutions) {
+      const call = board.openCalls.find((open) => open.id === resolution.callId);
+      const result = call && activation.deps.tools.resolve(compiled.scope, call, resolution);
+      if (call && result) board.accept(call.id, result);
+    }
+    await board.flushed();
+  }
+
+  #cancelSubagent(activation: Activation, subagentId: string): void {
+    activation.deps.events({
+      type: "input.dropped",
+      conversationId: activation.conversationId,
+      reason: `no subagent ${subagentId.length > 0 ? "of that id" : "named"}`,
+    });
+  }
+
+  #reject(activation: Activation, action: Action, reason: string): () => Promise<Receipt> {
+    const { conversationId } = activation;
+    const key = inboxKey(action, conversationId);
+    const run = activation.currentRun ?? activation.lastRun;
+    if (action.kind === "inject" && run && !activation.seenKeys.has(key)) {
+      activation.seenKeys.add(key);
+      activation.append(
+        run,
+        "update",
+        activation.deps.codec.update({
+          kind: "injectionState",
+          injectionId: action.injection.injectionId,
+          state: { kind: "rejected", reason },
+        }),
+      );
+    }
+    return () => Promise.resolve({ kind: "acknowledged", conversationId });
+  }
+}

@@ -1,0 +1,51 @@
+import { isUnfinished } from "@chartroom/history";
+import type { Action, CommandEnvelope, RunRow } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
+import type { CommandView } from "./decide.ts";
+import { inboxKey } from "./inbox.ts";
+
+/** What the command meets here and now. Reads the store only for what an idle conversation may have in it. */
+export async function viewCommand(
+  activation: Activation,
+  envelope: CommandEnvelope,
+  action: Action,
+): Promise<CommandView> {
+  const { store } = activation.deps;
+  const phase = activation.phase;
+  const messageId = "message" in action ? action.message.messageId : undefined;
+  const living = [...activation.runs.values()].find(
+    (run) => messageId !== undefined && run.row.messageId === messageId,
+  );
+  const asks = phase === "idle" && !isNew(activation);
+  const known =
+    living?.row ?? (messageId !== undefined && asks ? await store.run(activation.lease, { messageId }) : undefined);
+  let unfinished = false;
+  if (action.kind === "resume" && phase === "idle") {
+    await activation.history.load(store, activation.lease, activation.stored.head);
+    unfinished = isUnfinished(activation.history.view.messages);
+  }
+  return {
+    phase,
+    current: activation.currentRun?.row,
+    waiting: activation.waitingRun?.row,
+    known,
+    newestEnded: newestEnded(activation),
+    unfinished,
+    namesKnown:
+      known !== undefined &&
+      (envelope.originalRequestId === known.requestId ||
+        (envelope.generation.requestId === known.requestId && envelope.generation.generation === known.generation)),
+    duplicate: activation.seenKeys.has(inboxKey(action, activation.conversationId)),
+  };
+}
+
+function isNew(activation: Activation): boolean {
+  return activation.stored.created && activation.runs.size === 0;
+}
+
+function newestEnded(activation: Activation): RunRow | undefined {
+  const rows = [...activation.stored.runs, ...[...activation.runs.values()].map((run) => run.row)].filter(
+    (row) => row.endedAt !== undefined,
+  );
+  return rows.toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0))[0];
+}

@@ -1,0 +1,106 @@
+import type { McpToolOffer, ModelRequest, RequestContext, RunRequest, ToolScope } from "@chartroom/domain";
+import { imagesOf, project, type Projection } from "@chartroom/history";
+import { systemPrompt } from "@chartroom/prompting";
+import type { Activation } from "./activation.ts";
+import type { CompiledRun, LiveRun } from "./live-run.ts";
+
+/** The Run's tools, model and system text; the same for equal inputs, byte for byte. `undefined`: the model is unknown. */
+export function compileRun(
+  activation: Activation,
+  run: LiveRun,
+  context: RequestContext | undefined,
+): CompiledRun | undefined {
+  const { models, tools } = activation.deps;
+  const { request } = run;
+  const found = models.resolve(request.model.modelId);
+  if (!found) return undefined;
+  const scope: ToolScope = {
+    conversationId: activation.conversationId,
+    runId: run.row.runId,
+    mode: modeOf(request),
+    offers: distinct([...request.mcpTools, ...(context?.tools ?? [])]),
+    context,
+  };
+  const catalogue = tools.catalogue(scope);
+  return {
+    scope,
+    model: found.model,
+    provider: found.provider,
+    tools: catalogue,
+    system: systemPrompt({
+      mode: scope.mode,
+      toolNames: catalogue.map((tool) => tool.name),
+      custom: [
+        ...(request.customSystemPrompt === undefined ? [] : [request.customSystemPrompt]),
+        ...clientSystem(activation),
+      ],
+    }),
+  };
+}
+
+export function compiledOf(run: LiveRun): CompiledRun {
+  if (!run.compiled) throw new Error("the Run is not compiled");
+  return run.compiled;
+}
+
+/** System texts that the client brought as its own first messages. */
+function clientSystem(activation: Activation): readonly string[] {
+  return activation.history.view.messages.flatMap(({ role, content }) =>
+    role === "system" && content.kind === "parts"
+      ? content.parts.flatMap((part) => (part.type === "text" ? [part.text] : []))
+      : [],
+  );
+}
+
+export function modeOf(request: RunRequest): ToolScope["mode"] {
+  const { action } = request;
+  return action.kind === "userMessage" || action.kind === "executePlan" || action.kind === "startPlan"
+    ? action.message.mode
+    : "agent";
+}
+
+function distinct(offers: readonly McpToolOffer[]): readonly McpToolOffer[] {
+  return [...new Map(offers.toReversed().map((offer) => [offer.name, offer])).values()].toReversed();
+}
+
+/** The head of the branch as a provider request, and what was healed on the way. */
+export async function compileRequest(
+  activation: Activation,
+  run: LiveRun,
+): Promise<{ readonly request: ModelRequest; readonly projection: Projection }> {
+  const compiled = compiledOf(run);
+  const { messages } = activation.history.view;
+  const images = imagesOf(messages);
+  const stored =
+    images.length === 0 ? new Map<never, never>() : await activation.deps.store.blobs(activation.member, images);
+  const projection = project(messages, {
+    vendor: compiled.provider.id,
+    supportsImages: compiled.model.supportsImages,
+    image: (id) => stored.get(id as never),
+  });
+  const effort = effortOf(run.request);
+  return {
+    projection,
+    request: {
+      model: compiled.model,
+      system: compiled.system,
+      tools: compiled.tools,
+      messages: projection.messages,
+      maxOutputTokens: compiled.model.maxOutputTokens,
+      cacheKey: activation.conversationId,
+      ...(effort ? { effort } : {}),
+    },
+  };
+}
+
+const efforts = ["minimal", "low", "medium", "high"] as const;
+
+/** Newer clients name the effort by one of several parameter ids (wire section 13). */
+function effortOf(request: RunRequest): ModelRequest["effort"] {
+  const { parameters } = request.model;
+  for (const name of ["reasoning_effort", "thinking_effort", "effort", "reasoning"]) {
+    const effort = efforts.find((known) => known === parameters[name]);
+    if (effort) return effort;
+  }
+  return undefined;
+}

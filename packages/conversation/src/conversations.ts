@@ -1,0 +1,210 @@
+import type {
+  AttachReceipt,
+  Binding,
+  CommandEnvelope,
+  ConversationId,
+  Conversations,
+  Downlink,
+  ExecControl,
+  ExecReply,
+  Generation,
+  KvReply,
+  ParentConversationRef,
+  Principal,
+  QueryReply,
+  Receipt,
+  RequestId,
+} from "@chartroom/domain";
+import { Capacity } from "./capacity.ts";
+import { CommandHandler } from "./command-handler.ts";
+import type { ConversationDeps } from "./deps.ts";
+import { failure } from "./failures.ts";
+import { Registry } from "./registry.ts";
+import { StreamTable } from "./stream-table.ts";
+
+/** The conversations of this process; the gateway's one door. */
+export class ConversationService implements Conversations {
+  readonly #deps: ConversationDeps;
+  readonly registry: Registry;
+  readonly #capacity: Capacity;
+  readonly #streams = new StreamTable();
+  readonly #handler: CommandHandler;
+  #draining = false;
+
+  constructor(deps: ConversationDeps) {
+    this.#deps = deps;
+    this.registry = new Registry(deps);
+    this.#capacity = new Capacity({
+      perProcess: deps.settings.maxOpenRuns,
+      perMember: deps.settings.maxOpenRunsPerMember,
+    });
+    this.#handler = new CommandHandler(this.#capacity, this.#streams);
+    this.registry.onActivated = (activation) => {
+      activation.onIdle = () => void this.#handler.openWaiting(activation);
+      void activation.released.promise.then(() => {
+        for (const run of activation.runs.values()) run.release();
+        this.#streams.forget(activation);
+      });
+    };
+  }
+
+  get openRuns(): number {
+    return this.#capacity.openRuns;
+  }
+
+  async submit(envelope: CommandEnvelope): Promise<Receipt> {
+    if (this.#draining) return { kind: "refused", failure: failure("DRAINING") };
+    const { principal, generation, message, carrier } = envelope;
+    const live = this.#streams.activationOf(generation);
+    if (live && message.kind === "action") return this.#handler.handle(live, envelope);
+    const bound = await this.#deps.store.binding(principal.member, generation.requestId);
+    const named = message.kind === "action" ? undefined : message.request.conversationId;
+    const conversationId = named ?? bound?.conversationId;
+    if (!conversationId)
+      return carrier === "B"
+        ? { kind: "dropped", reason: "no Run on this stream" }
+        : { kind: "refused", failure: failure("INVALID_REQUEST", "The request names no conversation.") };
+    if (bound && bound.conversationId !== conversationId)
+      return { kind: "refused", failure: failure("IDENTITY_CONFLICT") };
+    const starts = carrier === "A";
+    if (starts) {
+      const binding = await this.#deps.store.bind(principal.member, generation.requestId, conversationId);
+      if (binding.kind === "conflict") return { kind: "refused", failure: failure("IDENTITY_CONFLICT") };
+      if (binding.kind === "unavailable") return { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
+      while (
+        binding.generation < generation.generation &&
+        (await this.#deps.store.nextGeneration(principal.member, generation.requestId)) < generation.generation
+      );
+    }
+    const parent = starts ? await this.#parentOf(envelope) : undefined;
+    const found = await this.registry.get(conversationId, principal.member, {
+      create: starts,
+      ...(parent ? { parent } : {}),
+    });
+    if (!found.ok)
+      return starts
+        ? { kind: "refused", failure: found.failure }
+        : { kind: "dropped", reason: "the conversation is not here" };
+    return this.#handler.handle(found.activation, envelope);
+  }
+
+  async attach(principal: Principal, generation: Generation, downlink: Downlink): Promise<AttachReceipt> {
+    const attached = this.#streams.attach(generation, downlink);
+    if (attached)
+      return { kind: "attached", conversationId: attached.activation.conversationId, runId: attached.runId };
+    const bound = await this.#deps.store.binding(principal.member, generation.requestId).catch(() => undefined);
+    if (!bound || this.#streams.activationOf(generation)) return { kind: "waiting" };
+    const found = await this.registry.get(bound.conversationId, principal.member, { create: false });
+    if (!found.ok) return { kind: "refused", failure: found.failure };
+    const { activation } = found;
+    const row = [...activation.runs.values()].find(
+      (run) => run.row.requestId === generation.requestId && run.row.generation === generation.generation,
+    );
+    if (row) {
+      this.#streams.carry(generation, activation, row, { kind: "runStart" });
+      return { kind: "attached", conversationId: activation.conversationId, runId: row.row.runId };
+    }
+    const stored = await this.#deps.store.run(activation.lease, {
+      requestId: generation.requestId,
+      generation: generation.generation,
+    });
+    if (!stored || this.#streams.activationOf(generation)) return { kind: "waiting" };
+    this.#streams.answer(generation, activation, stored.runId, bareRequest(activation.conversationId, stored.modelId));
+    return { kind: "attached", conversationId: activation.conversationId, runId: stored.runId };
+  }
+
+  async exec(generation: Generation, reply: ExecReply): Promise<Receipt> {
+    const at = this.#streams.stream(generation);
+    if (!at) return this.#late("exec answer without a Run");
+    if (at.stream.answerAsked(reply.execId, reply)) return this.#taken(at.activation.conversationId);
+    const place = at.stream.execPlace(reply.execId);
+    if (!place || !at.run.board?.reply(place, reply)) return this.#late("exec answer without an open call");
+    await at.run.board?.flushed();
+    return this.#taken(at.activation.conversationId);
+  }
+
+  async control(generation: Generation, control: ExecControl): Promise<Receipt> {
+    const at = this.#streams.stream(generation);
+    if (!at) return this.#late("exec control without a Run");
+    if (control.kind === "throw" && at.stream.answerAsked(control.execId, undefined))
+      return this.#taken(at.activation.conversationId);
+    const place = at.stream.execPlace(control.execId);
+    // a close after the result is what official clients send; it needs no line in the log
+    if (!place || !at.run.board?.control(place, control))
+      return control.kind === "throw"
+        ? this.#late("exec control without an open call")
+        : this.#taken(at.activation.conversationId);
+    await at.run.board?.flushed();
+    return this.#taken(at.activation.conversationId);
+  }
+
+  kv(generation: Generation, reply: KvReply): Promise<Receipt> {
+    const at = this.#streams.stream(generation);
+    return Promise.resolve(
+      at?.stream.kv(reply)
+        ? this.#taken(at.activation.conversationId)
+        : this.#late("blob answer that nobody asked for"),
+    );
+  }
+
+  async query(generation: Generation, reply: QueryReply): Promise<Receipt> {
+    const at = this.#streams.stream(generation);
+    const place = at?.stream.queryPlace(reply.queryId);
+    if (!at || !place || !at.run.board?.answer(place, reply)) return this.#late("query answer without an open query");
+    await at.run.board?.flushed();
+    return this.#taken(at.activation.conversationId);
+  }
+
+  async binding(principal: Principal, requestId: RequestId): Promise<Binding | undefined> {
+    const bound = await this.#deps.store.binding(principal.member, requestId);
+    if (!bound) return undefined;
+    const found = await this.registry.get(bound.conversationId, principal.member, { create: false });
+    const live =
+      found.ok &&
+      [...found.activation.runs.values()].some(
+        (run) => !run.ended && run.row.requestId === requestId && run.row.generation === bound.generation,
+      );
+    return { ...bound, live };
+  }
+
+  /** Refuses new commands, lets open Runs end within the limit, then ends their streams as retryable. */
+  async drain(limitMs: number): Promise<void> {
+    this.#draining = true;
+    const { clock } = this.#deps;
+    const deadline = clock.now() + limitMs;
+    const busy = (): boolean => this.registry.all().some((activation) => activation.phase !== "idle");
+    while (busy() && clock.now() < deadline) await new Promise<void>((resume) => clock.setTimeout(resume, 50));
+    for (const activation of this.registry.all()) {
+      for (const run of activation.runs.values())
+        run.attached?.terminal({ kind: "error", failure: failure("DRAINING") });
+      await activation.written();
+      activation.actor.stop();
+      activation.abort.abort();
+      await this.#deps.store.release(activation.lease).catch(() => undefined);
+    }
+  }
+
+  async #parentOf({ principal, parent }: CommandEnvelope): Promise<ParentConversationRef | undefined> {
+    return parent ? this.#deps.store.parentOf(principal.member, parent.requestId, parent.callId) : undefined;
+  }
+
+  #taken(conversationId: ConversationId): Receipt {
+    return { kind: "acknowledged", conversationId };
+  }
+  #late(reason: string): Receipt {
+    this.#deps.events({ type: "input.dropped", conversationId: null, reason });
+    return { kind: "dropped", reason };
+  }
+}
+
+function bareRequest(conversationId: ConversationId, modelId: RunRequestModel): Parameters<StreamTable["answer"]>[3] {
+  return {
+    conversationId,
+    state: new Uint8Array(),
+    action: { kind: "resume" },
+    model: { modelId, maxMode: false, parameters: {} },
+    mcpTools: [],
+    prefetched: [],
+  };
+}
+type RunRequestModel = Parameters<StreamTable["answer"]>[3]["model"]["modelId"];

@@ -1,0 +1,24 @@
+import type {
+  ClientCodec,
+  Clock,
+  ConversationStore,
+  DomainEventListener,
+  Entropy,
+  ModelDirectory,
+  OutputLog,
+  ToolPort,
+} from "@chartroom/domain";
+import type { ConversationSettings } from "./settings.ts";
+
+/** The ports that the composition root hands in. */
+export interface ConversationDeps {
+  readonly store: ConversationStore;
+  readonly log: OutputLog;
+  readonly tools: ToolPort;
+  readonly models: ModelDirectory;
+  readonly codec: ClientCodec;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly settings: ConversationSettings;
+  readonly events: DomainEventListener;
+}

@@ -1,0 +1,82 @@
+import type { Barrier, InboxRow, RunId, RunRequest, RunRow, TraceId } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
+import type { ClientStream } from "./client-stream.ts";
+import { LiveRun } from "./live-run.ts";
+
+export interface FollowUp {
+  readonly barrier: Barrier;
+  /** Tells the chart; after the commit. */
+  announce(): void;
+}
+
+/** A Run for what is left in the inbox when a Run ends; an injection alone waits for the next opening instead. */
+export function openFollowUp(activation: Activation, ended: LiveRun): FollowUp | undefined {
+  const opener = activation.inbox.find((row) => row.kind !== "inject");
+  if (!opener) return undefined;
+  const request = requestOf(activation, opener, ended.request);
+  if (!request) return undefined;
+  const { clock, entropy, settings } = activation.deps;
+  const row: RunRow = {
+    ...rowOf(ended.row, request),
+    runId: entropy.uuid() as RunId,
+    traceId: entropy.uuid() as TraceId,
+    acceptedAt: clock.now(),
+    request: opener.body,
+  };
+  const next = new LiveRun(row, request);
+  next.accepted.resolve(true);
+  return {
+    barrier: { runsOpened: [row], inboxTaken: [opener.seq] },
+    announce() {
+      activation.inbox.splice(activation.inbox.indexOf(opener), 1);
+      activation.runs.set(row.runId, next);
+      next.release = ended.release;
+      ended.release = () => undefined;
+      activation.send({
+        type: "run.requested",
+        runId: row.runId,
+        kind: "turn",
+        followUp: ended.attached !== undefined,
+        parkDeadline: row.acceptedAt + settings.parkedRunTtlMs,
+      });
+      activation.watchChild(next);
+    },
+  };
+}
+
+/** The stream of an ended Run goes on with its follow-up. */
+export function adoptStream(activation: Activation, next: LiveRun, stream: ClientStream): void {
+  stream.runId = next.row.runId;
+  next.attached = stream;
+  activation.childOf(next.row.runId)?.send({ type: "transport.attached" });
+}
+
+/** What a message of a live stream asks for, as a request: model, tools and prompt are those of the Run before. */
+export function requestOf(
+  activation: Activation,
+  row: Pick<InboxRow, "body">,
+  before: RunRequest,
+): RunRequest | undefined {
+  const decoded = activation.deps.codec.decodeUplink(row.body);
+  if (!decoded.ok) return undefined;
+  if (decoded.value.kind === "run") return decoded.value.request;
+  return decoded.value.kind === "action"
+    ? { ...before, action: decoded.value.action, state: new Uint8Array(), prefetched: [] }
+    : undefined;
+}
+
+function rowOf(before: RunRow, request: RunRequest): Omit<RunRow, "runId" | "traceId" | "acceptedAt" | "request"> {
+  const { action } = request;
+  const message = "message" in action ? action.message : undefined;
+  return {
+    kind: "turn",
+    status: "waiting",
+    wireRunIds: before.wireRunIds,
+    requestId: before.requestId,
+    generation: before.generation,
+    modelId: request.model.modelId,
+    delivered: false,
+    ...(before.agentSessionId ? { agentSessionId: before.agentSessionId } : {}),
+    ...(message ? { messageId: message.messageId } : {}),
+  };
+}

@@ -1,0 +1,127 @@
+import { eventId, openCompletion, openInjection, openRuntime, openTurn } from "@chartroom/history";
+import { completionText, injectionParts, userParts } from "@chartroom/prompting";
+import type { Action, Barrier, ConversationId, InboxKind, InboxRow, Urgency } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
+import type { LiveRun } from "./live-run.ts";
+import { mergeBarriers } from "./merge-barriers.ts";
+
+/** Rows that a Run takes in at its border; the barrier is made when its turn to commit comes. */
+export interface Joined {
+  barrier(): Barrier;
+  /** Tells the client what was delivered; after the commit. */
+  announce(): void;
+}
+
+/** The idempotency key of what an action puts into the inbox. */
+export function inboxKey(action: Action, conversationId: ConversationId): string {
+  switch (action.kind) {
+    case "userMessage":
+    case "startPlan":
+    case "executePlan":
+      return `message:${action.message.messageId}`;
+    case "inject":
+      return `injection:${action.injection.injectionId}`;
+    case "asyncAnswer":
+      return `answer:${action.callId}`;
+    case "backgroundCompletion":
+      return action.completions
+        .map(
+          (done) => `completion:${done.taskKind}:${done.subagentId ?? done.taskId}:${done.callId ?? ""}:${done.status}`,
+        )
+        .join("|");
+    default:
+      return `${action.kind}:${conversationId}`;
+  }
+}
+
+/** How the rows that wait want the running Step to be treated: the most urgent one decides. */
+export function urgencyOf(kinds: readonly { readonly kind: InboxKind; readonly system?: boolean }[]): Urgency {
+  if (
+    kinds.some(({ kind, system }) => kind === "userMessage" || kind === "asyncAnswer" || (kind === "inject" && !system))
+  )
+    return "now";
+  return kinds.some(({ kind }) => kind === "inject") ? "settle" : "border";
+}
+
+/** Takes all rows that wait, in their order, into the history of the Run. */
+export function joinInbox(activation: Activation, run: LiveRun, step: number): Joined {
+  const { codec, clock, entropy } = activation.deps;
+  const told: (() => void)[] = [];
+  return {
+    barrier() {
+      const rows = activation.inbox.splice(0);
+      const batchId = entropy.uuid();
+      const atMs = clock.now();
+      const update = (bytes: Uint8Array): void => activation.append(run, "update", bytes);
+      const parts = rows.map((row): Barrier => {
+        const action = actionOf(activation, row);
+        if (!action) return { inboxDropped: [row.seq] };
+        if (action.kind === "inject")
+          told.push(() =>
+            update(
+              codec.update({
+                kind: "injectionState",
+                injectionId: action.injection.injectionId,
+                state: { kind: "delivered", step, batchId, atMs },
+              }),
+            ),
+          );
+        const message =
+          action.kind === "inject"
+            ? action.injection.payload.type === "user"
+              ? action.injection.payload.message
+              : undefined
+            : "message" in action
+              ? action.message
+              : undefined;
+        if (message) told.push(() => update(codec.update({ kind: "userMessageAppended", message: message.wire })));
+        return { ...appendAction(activation, run, action), inboxTaken: [row.seq] };
+      });
+      return mergeBarriers(...parts);
+    },
+    announce: () => told.forEach((tell) => tell()),
+  };
+}
+
+function actionOf(activation: Activation, row: InboxRow): Action | undefined {
+  const decoded = activation.deps.codec.decodeUplink(row.body);
+  if (!decoded.ok) return undefined;
+  if (decoded.value.kind === "action") return decoded.value.action;
+  return decoded.value.kind === "run" ? decoded.value.request.action : undefined;
+}
+
+/** The canonical messages of an action that joins a Run. */
+function appendAction(activation: Activation, run: LiveRun, action: Action): Barrier {
+  const { history } = activation;
+  const place = history.place(run.row.runId);
+  switch (action.kind) {
+    case "userMessage":
+    case "startPlan":
+    case "executePlan": {
+      const opening = openTurn({
+        ...place,
+        input: { message: action.message, parts: userParts(action.message) },
+        again: false,
+      });
+      return opening.kind === "opened" ? history.extend(opening.node, opening.messages, opening.anchors) : {};
+    }
+    case "inject": {
+      const { injectionId, payload } = action.injection;
+      if (payload.type === "user")
+        return history.append(openInjection(place, injectionId, "user", userParts(payload.message)));
+      return history.append(
+        openInjection(place, injectionId, "system", injectionParts(payload.producer, payload.content)),
+      );
+    }
+    case "backgroundCompletion":
+      return mergeBarriers(
+        ...action.completions.map((completion) =>
+          history.append(openCompletion(history.place(run.row.runId), completion, completionText(completion))),
+        ),
+      );
+    case "asyncAnswer":
+      return history.append(openRuntime(place, eventId(`answer:${action.callId}`, ""), action.text));
+    default:
+      return {};
+  }
+}

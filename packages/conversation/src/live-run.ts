@@ -1,0 +1,93 @@
+import type {
+  AssistantRecord,
+  CheckpointId,
+  HistoryId,
+  MessageId,
+  ModelCallId,
+  ModelCallRow,
+  ModelInfo,
+  ModelProvider,
+  RequestContext,
+  RunId,
+  RunRequest,
+  RunRow,
+  ToolCard,
+  ToolDefinition,
+  ToolScope,
+  Usage,
+} from "@chartroom/domain";
+import type { ClientStream } from "./client-stream.ts";
+import { deferred, type Deferred } from "./deferred.ts";
+import type { ToolBoard } from "./tool-board.ts";
+
+/** What a Run compiled once, in `preparing`, and uses in each Step. */
+export interface CompiledRun {
+  readonly scope: ToolScope;
+  readonly model: ModelInfo;
+  readonly provider: ModelProvider;
+  readonly system: string;
+  readonly tools: readonly ToolDefinition[];
+}
+
+/** The model pass that has ended, or was stopped, and is not yet a committed message. */
+export interface PendingStep {
+  readonly record: AssistantRecord;
+  readonly modelCallId: ModelCallId;
+  readonly call: ModelCallRow;
+}
+
+/** A Run in memory: its row, its streams, and what its Step in flight holds. */
+export class LiveRun {
+  row: RunRow;
+  readonly request: RunRequest;
+  /** The ended Run whose branch this one goes on. */
+  continues: RunId | undefined;
+  /** A fresh context that came with a claim, for a Run that was restored without one. */
+  claimContext: RequestContext | undefined;
+  /** Resolves when the Run's outcome is in the store, or never will be. */
+  readonly stopped: Deferred<boolean> = deferred<boolean>();
+  /** Resolves when the Run is durable (`true`), or will never be. */
+  readonly accepted: Deferred<boolean> = deferred<boolean>();
+  attached: ClientStream | undefined;
+  /** Whoever waits for a transport of this Run. */
+  onAttached: (() => void) | undefined;
+  /** What a compaction wrote, until it is committed. */
+  summary = "";
+  compiled: CompiledRun | undefined;
+  pending: PendingStep | undefined;
+  /** Cards whose call is not committed; closed as failed when the Step is stopped. */
+  readonly cards = new Map<string, ToolCard>();
+  board: ToolBoard | undefined;
+  /** The provider call in flight; settles after its record is in `pending`. */
+  modelTask: Promise<void> | undefined;
+  /** Safe text behind a failed outcome. */
+  failureDetail: string | undefined;
+  /** Texts that came as blob ids, by message id. */
+  readonly texts = new Map<MessageId, string>();
+  /** Serialized `UserMessage`s of this Run, by the id of their canonical message. */
+  readonly userMessages = new Map<HistoryId, Uint8Array>();
+  /** Epoch ms at which the calls of the Step were committed. */
+  stepStartedAt = 0;
+  usage: Usage = {};
+  lastUsage: Usage = {};
+
+  ended = false;
+  /** The checkpoint that was published and acknowledged last. */
+  publishedHead: CheckpointId | undefined;
+  /** Gives the capacity slot back. */
+  release: () => void = () => undefined;
+
+  constructor(row: RunRow, request: RunRequest) {
+    this.row = row;
+    this.request = request;
+  }
+
+  /** Adds the usage of one model call; an unknown count stays unknown. */
+  addUsage(usage: Usage): void {
+    const sum: Record<string, number> = { ...(this.usage as Record<string, number>) };
+    for (const [name, value] of Object.entries(usage) as [string, number | undefined][])
+      if (value !== undefined) sum[name] = (sum[name] ?? 0) + value;
+    this.usage = sum;
+    this.lastUsage = usage;
+  }
+}

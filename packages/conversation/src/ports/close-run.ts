@@ -1,0 +1,31 @@
+import { terminalOf } from "../failures.ts";
+import { adoptStream } from "../follow-up.ts";
+import type { PortCall } from "./port.ts";
+
+/** turn_ended, then the terminal unless a follow-up is queued on this stream, then `delivered`. */
+export async function closeRun({ activation, run, send }: PortCall): Promise<void> {
+  const { log, codec, clock } = activation.deps;
+  const { runId } = run.row;
+  const outcome = activation.context.outcome ?? { kind: "failed", code: "INTERNAL" };
+  if (outcome.kind === "completed")
+    activation.append(run, "turnEnded", codec.update({ kind: "turnEnded", usage: run.usage }));
+  const next = activation.context.followUp && outcome.kind === "completed" ? activation.waitingRun : undefined;
+  const stream = run.attached;
+  if (next) log.open(activation.conversationId, next.row.runId, activation.lease.fence);
+  log.close(activation.conversationId, runId, terminalOf(outcome, run.failureDetail), clock.now(), next?.row.runId);
+  if (next && stream) adoptStream(activation, next, stream);
+  run.ended = true;
+  activation.lastRun = run;
+  const delivered = stream !== undefined && (stream.delivered || next !== undefined);
+  if (
+    delivered &&
+    !(await activation.commit(() => ({
+      runsChanged: [{ runId, delivered: true }],
+      ...(run.publishedHead ? { checkpointDelivered: [run.publishedHead] } : {}),
+    })))
+  )
+    return;
+  run.row = { ...run.row, delivered };
+  run.release();
+  send({ type: "run.closed", runId });
+}

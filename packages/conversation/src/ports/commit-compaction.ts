@@ -1,0 +1,32 @@
+import { compact } from "@chartroom/history";
+import { contextSections, summaryText } from "@chartroom/prompting";
+import { compiledOf } from "../compile.ts";
+import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
+import type { PortCall } from "./port.ts";
+
+/** Commits the new prefix; what the user sees of the chat keeps everything. */
+export async function commitCompaction({ activation, run, send }: PortCall): Promise<void> {
+  const { codec } = activation.deps;
+  const { runId } = run.row;
+  const { scope, model } = compiledOf(run);
+  const { history, wire } = activation;
+  const compacted = compact({
+    ...history.place(runId),
+    summary: summaryText(run.summary),
+    context: scope.context ? contextSections(scope.context) : [],
+    window: model.contextWindow,
+    opening: [...run.userMessages.keys()],
+  });
+  const done = await activation.commit(() => ({
+    ...history.extend(compacted.node, compacted.added),
+    messages: compacted.messages,
+  }));
+  if (!done) return;
+  // the branch has a new prefix: its state is written anew
+  wire.head = undefined;
+  const head = await encodeHead(activation, run);
+  if (!(await activation.commit(() => head))) return;
+  activation.append(run, "update", codec.update({ kind: "summaryCompleted" }));
+  void publishCheckpoint(activation, run);
+  send({ type: "compaction.committed", runId });
+}

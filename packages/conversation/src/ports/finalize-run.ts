@@ -1,0 +1,42 @@
+import type { RunStatus } from "@chartroom/domain";
+import { openFollowUp } from "../follow-up.ts";
+import type { PortCall } from "./port.ts";
+
+/** Outcome and release of the Run in one transaction; what is left in the inbox opens the next Run in the same one. */
+export async function finalizeRun({ activation, run, send }: PortCall): Promise<void> {
+  const outcome = activation.context.outcome ?? { kind: "failed", code: "INTERNAL" };
+  const endedAt = activation.deps.clock.now();
+  const status: RunStatus = outcome.kind;
+  const followUp = activation.waitingRun ? undefined : openFollowUp(activation, run);
+  const done = await activation.commit(() => ({
+    runsChanged: [
+      {
+        runId: run.row.runId,
+        status,
+        endedAt,
+        partial: null,
+        ...(outcome.code ? { failureCode: outcome.code } : {}),
+        ...(activation.history.view.head ? { finalHead: activation.history.view.head } : {}),
+      },
+    ],
+    // a Run that failed before its first commit is written here
+    ...(run.accepted.settled ? {} : { runsOpened: [run.row] }),
+    ...followUp?.barrier,
+  }));
+  if (!done) return;
+  run.row = { ...run.row, status, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) };
+  run.accepted.resolve(true);
+  run.stopped.resolve(true);
+  if (followUp) followUp.announce();
+  const { runId, acceptedAt } = run.row;
+  activation.deps.events({
+    type: "run.ended",
+    conversationId: activation.conversationId,
+    runId,
+    outcome,
+    steps: activation.context.step,
+    durationMs: endedAt - acceptedAt,
+    usage: run.usage,
+  });
+  send({ type: "run.finalized", runId });
+}

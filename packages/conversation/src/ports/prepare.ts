@@ -1,0 +1,193 @@
+import {
+  appendResults,
+  eventId,
+  interruptedResult,
+  openCalls,
+  openCompletion,
+  openResume,
+  openRuntime,
+  openTurn,
+} from "@chartroom/history";
+import { completionText, contextSections, RESUME_TEXT, turnText, userParts } from "@chartroom/prompting";
+import type { Barrier, FailureCode, RequestContext, RunRequest, UserMessage } from "@chartroom/domain";
+import type { Activation } from "../activation.ts";
+import { takeClientState } from "../client-state.ts";
+import { compileRun } from "../compile.ts";
+import type { LiveRun } from "../live-run.ts";
+import { mergeBarriers } from "../merge-barriers.ts";
+import type { PortCall } from "./port.ts";
+
+/** Claims the Run, brings history and context in, appends the opening messages and compiles; one barrier. */
+export async function prepare({ activation, run, signal, send }: PortCall): Promise<void> {
+  const { deps } = activation;
+  const { runId } = run.row;
+  const fail = (code: FailureCode): void => send({ type: "prepare.failed", runId, code });
+  deps.log.open(activation.conversationId, runId, activation.lease.fence);
+  if (run.attached) activation.subscribe(run, run.attached, { kind: "runStart" });
+  if (!deps.models.resolve(run.request.model.modelId)) return fail("MODEL_NOT_FOUND");
+  await activation.history.load(deps.store, activation.lease, activation.stored.head);
+
+  const client = new ClientAccess(activation, run, signal);
+  const barriers: Barrier[] = [];
+  const taken = await takeClientState(activation, run, client);
+  if (!taken.ok) return fail(taken.code);
+  barriers.push(taken.barrier);
+  const context = await contextOf(activation, run, client);
+  if (signal.aborted) return;
+  if (!(await fetchTexts(activation, run, client))) return fail("BLOB_MISSING");
+  run.compiled = compileRun(activation, run, context);
+  barriers.push(...openingRows(activation, run, context));
+  const accepted = run.accepted.settled;
+  const done = await activation.commit(() =>
+    mergeBarriers(...barriers, accepted ? { runsChanged: [{ runId, status: "running" }] } : { runsOpened: [run.row] }),
+  );
+  if (!done) return;
+  run.accepted.resolve(true);
+  send({ type: "prepared", runId, joins: activation.inbox.length });
+}
+
+/** The messages that open the Run; nothing where the rows of a retry stand. */
+function openingRows(activation: Activation, run: LiveRun, context: RequestContext | undefined): readonly Barrier[] {
+  const { history } = activation;
+  const { action } = run.request;
+  const { runId } = run.row;
+  const rows: Barrier[] = [];
+  const open = openCalls(history.view.messages);
+  if (open.length > 0)
+    rows.push(
+      history.append(
+        appendResults(
+          history.place(runId),
+          open.map((call) => interruptedResult(call, "user-message")),
+        ),
+      ),
+    );
+  switch (action.kind) {
+    case "userMessage":
+    case "startPlan":
+    case "executePlan": {
+      const prepend =
+        action.kind === "userMessage"
+          ? action.prepend.map((message) => ({ message, parts: userParts(message, run.texts.get(message.messageId)) }))
+          : [];
+      const opening = openTurn({
+        ...history.place(runId),
+        input: { message: action.message, parts: userParts(action.message, run.texts.get(action.message.messageId)) },
+        prepend,
+        runtime: turnText({
+          time: localTime(activation.deps.clock.now(), context?.env?.timeZone),
+          mode: action.message.mode,
+        }),
+        ...(context ? { context: contextSections(context) } : {}),
+      });
+      rows.push(inlineBlobs(action.message));
+      if (opening.kind === "opened") {
+        rows.push(history.extend(opening.node, opening.messages, opening.anchors));
+        const last = opening.messages.at(-1);
+        if (last) run.userMessages.set(last.id, action.message.wire);
+      }
+      break;
+    }
+    case "resume":
+      rows.push(history.append(openResume(history.place(runId), RESUME_TEXT)));
+      break;
+    case "backgroundCompletion":
+      for (const completion of action.completions)
+        rows.push(history.append(openCompletion(history.place(runId), completion, completionText(completion))));
+      break;
+    case "asyncAnswer":
+      rows.push(history.append(openRuntime(history.place(runId), eventId(`answer:${action.callId}`, ""), action.text)));
+      break;
+    default:
+      break;
+  }
+  return rows;
+}
+
+/** `2026-11-30 23:59` at the user's place. */
+function localTime(atMs: number, timeZone: string | undefined): string {
+  const zone = timeZone && Intl.supportedValuesOf("timeZone").includes(timeZone) ? timeZone : "UTC";
+  return new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" }).format(atMs);
+}
+
+/** Long texts that came as blob ids (wire section 4.6), and pictures that came inline: both belong to the store. */
+async function fetchTexts(activation: Activation, run: LiveRun, client: ClientAccess): Promise<boolean> {
+  const { action } = run.request;
+  if (!("message" in action)) return true;
+  const messages = [...(action.kind === "userMessage" ? action.prepend : []), action.message];
+  for (const message of messages) {
+    if (!message.textBlob || run.texts.has(message.messageId)) continue;
+    const data =
+      (await activation.deps.store.blobs(activation.member, [message.textBlob])).get(message.textBlob) ??
+      activation.wire.blobs.get(message.textBlob) ??
+      (await client.get(message.textBlob));
+    if (!data || activation.deps.codec.blobId(data) !== message.textBlob) return false;
+    run.texts.set(message.messageId, new TextDecoder().decode(data));
+  }
+  return true;
+}
+
+function inlineBlobs(message: UserMessage): Barrier {
+  return {
+    blobs: message.attachments.flatMap((attachment) =>
+      attachment.type === "image" && attachment.data ? [{ id: attachment.blob, data: attachment.data }] : [],
+    ),
+  };
+}
+
+/** The request's own context, a claim's, or what the client answers when it is asked; nothing when it cannot say. */
+async function contextOf(
+  activation: Activation,
+  run: LiveRun,
+  client: ClientAccess,
+): Promise<RequestContext | undefined> {
+  const { action } = run.request;
+  const brought = contextIn(action) ?? run.claimContext;
+  if (brought || run.request.mcpTools.length > 0) return brought;
+  if (action.kind !== "userMessage" && action.kind !== "resume") return undefined;
+  return client.context();
+}
+
+function contextIn(action: RunRequest["action"]): RequestContext | undefined {
+  return "context" in action ? action.context : undefined;
+}
+
+/** Questions to the client during `preparing`; the Run is made durable first, since an answer takes a round trip. */
+class ClientAccess {
+  readonly #activation: Activation;
+  readonly #run: LiveRun;
+  readonly #signal: AbortSignal;
+
+  constructor(activation: Activation, run: LiveRun, signal: AbortSignal) {
+    this.#activation = activation;
+    this.#run = run;
+    this.#signal = signal;
+  }
+
+  async get(id: Parameters<Activation["deps"]["codec"]["getBlob"]>[1]): Promise<Uint8Array | undefined> {
+    const stream = await this.#stream();
+    const { codec, clock, settings } = this.#activation.deps;
+    return stream?.getBlob(id, codec, this.#activation.streamAppend(this.#run), clock, settings.clientReplyMs);
+  }
+
+  async context(): Promise<RequestContext | undefined> {
+    const stream = await this.#stream();
+    const { codec, clock, settings } = this.#activation.deps;
+    const reply = await stream?.ask(
+      (id) => codec.requestContext(id, this.#activation.conversationId),
+      this.#activation.streamAppend(this.#run),
+      clock,
+      settings.clientReplyMs,
+    );
+    const decoded = reply && codec.decodeRequestContext(reply);
+    return decoded?.ok ? decoded.value : undefined;
+  }
+
+  async #stream(): Promise<LiveRun["attached"]> {
+    const { activation, run } = { activation: this.#activation, run: this.#run };
+    if (!run.accepted.settled && (await activation.commit(() => ({ runsOpened: [run.row] }))))
+      run.accepted.resolve(true);
+    if (!run.attached) await activation.attachment(run, this.#signal);
+    return run.attached;
+  }
+}

@@ -1,0 +1,157 @@
+import { fromCallback } from "xstate";
+import type { ChartContext, ConversationEvent, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
+import type { Activation } from "../activation.ts";
+import { requestOf } from "../follow-up.ts";
+import { LiveRun } from "../live-run.ts";
+import { keepPartialOf } from "../settle-step.ts";
+import type { FindActivation, PortInput } from "./port.ts";
+
+type Resume = Extract<RestoreEvent, { type: "restored" }>["resume"];
+
+/** The version of `machines/conversation.machine.ts` whose states this code can restore. */
+export const chartVersion = 1;
+
+/** Decodes and validates the stored state and decides where to go on (lifecycle spec, section 7). */
+export function bindRestore(find: FindActivation) {
+  return fromCallback<ConversationEvent, PortInput>(({ input, sendBack }) => {
+    let live = true;
+    const send = (event: ConversationEvent): void => {
+      if (live) sendBack(event);
+    };
+    queueMicrotask(() => {
+      const activation = find(input.conversationId);
+      if (!activation) return send({ type: "restore.failed" });
+      restore(activation).then(
+        (event) => {
+          send(event);
+          activation.restored.resolve(event.type === "restored");
+        },
+        () => send({ type: "restore.failed" }),
+      );
+    });
+    return () => (live = false);
+  });
+}
+
+async function restore(activation: Activation): Promise<RestoreEvent> {
+  const { chart, runs } = activation.stored;
+  const fresh = activation.context;
+  if (!chart) return { type: "restored", context: fresh, resume: "idle" };
+  if (chart.machine !== "conversation" || chart.version !== chartVersion || !isContext(chart.context))
+    return { type: "restore.failed" };
+  const { context } = chart;
+  const current = runs.find((row) => row.runId === context.runId);
+  const waiting = runs.find((row) => row.runId === context.nextRunId && row.status === "waiting");
+  for (const row of [current, waiting]) if (row) revive(activation, row, runs);
+  const run = current ? activation.runs.get(current.runId) : undefined;
+  const base: ChartContext = {
+    ...fresh,
+    ...context,
+    ...(waiting ? {} : { nextRunId: null, followUp: false }),
+    joins: activation.inbox.length,
+  };
+  if (!run)
+    return {
+      type: "restored",
+      context: { ...base, runId: null, outcome: null, stop: null, openCalls: 0 },
+      resume: "idle",
+    };
+  const parkDeadline = context.parkDeadline || activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
+  const resume = await resumePoint(activation, run, chart);
+  // the Step in flight is made again: its number is counted when it begins
+  const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : context.step;
+  return { type: "restored", context: { ...base, parkDeadline, step, attempt: 0 }, resume };
+}
+
+async function resumePoint(activation: Activation, run: LiveRun, chart: PersistedChart): Promise<Resume> {
+  switch (stateOf(chart)) {
+    case "modeling":
+      await keepPartialOf(activation, run);
+      return run.row.kind === "summarize" ? "preparing" : "modeling";
+    case "waitingTools": {
+      const rows = await activation.deps.store.toolCalls(activation.lease, run.row.runId);
+      return rows.some((row) => row.status === "open") ? "waitingTools" : "modeling";
+    }
+    case "interrupting":
+      return "interrupting";
+    case "checkpointing":
+      return "checkpointing";
+    case "finalizing":
+      return "finalizing";
+    default:
+      return "preparing";
+  }
+}
+
+function stateOf(chart: PersistedChart): string {
+  return typeof chart.value === "string" ? chart.value : (Object.keys(chart.value)[0] ?? "");
+}
+
+function revive(activation: Activation, row: RunRow, all: readonly RunRow[]): void {
+  const before = all.find((other) => other.runId !== row.runId && other.acceptedAt <= row.acceptedAt);
+  const own = requestOf(activation, { body: row.request }, bare(row));
+  const earlier = before ? requestOf(activation, { body: before.request }, bare(before)) : undefined;
+  const request = earlier && own ? requestOf(activation, { body: row.request }, earlier) : own;
+  if (!request) throw new Error("the stored request of a Run cannot be read");
+  const run = new LiveRun(row, request);
+  run.accepted.resolve(true);
+  activation.runs.set(row.runId, run);
+}
+
+const bare = (row: RunRow): LiveRun["request"] => ({
+  state: new Uint8Array(),
+  action: { kind: "resume" },
+  model: { modelId: row.modelId, maxMode: false, parameters: {} },
+  mcpTools: [],
+  prefetched: [],
+});
+
+const shape: { readonly [K in keyof ChartContext]: (value: unknown) => boolean } = {
+  conversationId: isString,
+  fence: isNumber,
+  maxAttempts: isNumber,
+  maxSteps: isNumber,
+  runId: isStringOrNull,
+  runKind: (value) => value === "turn" || value === "summarize",
+  step: isNumber,
+  attempt: isNumber,
+  retryAfterMs: isNumber,
+  compacted: isBoolean,
+  openCalls: isNumber,
+  attached: isBoolean,
+  joins: isNumber,
+  urgency: (value) => value === "border" || value === "settle" || value === "now",
+  nextRunId: isStringOrNull,
+  nextRunKind: (value) => value === "turn" || value === "summarize",
+  nextAttached: isBoolean,
+  followUp: isBoolean,
+  outcome: isObjectOrNull,
+  stop: isObjectOrNull,
+  callDeadline: isNumber,
+  parkDeadline: isNumber,
+  nextParkDeadline: isNumber,
+  release: isStringOrNull,
+};
+
+function isContext(value: unknown): value is ChartContext {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    Object.entries(shape).every(([name, holds]) => holds((value as Record<string, unknown>)[name]))
+  );
+}
+function isString(value: unknown): boolean {
+  return typeof value === "string";
+}
+function isNumber(value: unknown): boolean {
+  return typeof value === "number" && Number.isFinite(value);
+}
+function isBoolean(value: unknown): boolean {
+  return typeof value === "boolean";
+}
+function isStringOrNull(value: unknown): boolean {
+  return value === null || typeof value === "string";
+}
+function isObjectOrNull(value: unknown): boolean {
+  return typeof value === "object";
+}

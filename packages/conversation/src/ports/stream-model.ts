@@ -1,0 +1,148 @@
+import { modelCallId, toolCallId } from "@chartroom/history";
+import { retryDecision, streamStep, type StepOutcome, type StepSink } from "@chartroom/run";
+import type { AssistantRecord, FailureCode, ModelCallRow, ProviderFailure } from "@chartroom/domain";
+import type { Activation } from "../activation.ts";
+import { compiledOf, compileRequest } from "../compile.ts";
+import { codeOf, detailOf } from "../failures.ts";
+import type { LiveRun } from "../live-run.ts";
+import type { PortCall } from "./port.ts";
+
+/** One provider call. Its deltas go to the output log; the chart hears how it ended. */
+export async function streamModel(call: PortCall): Promise<void> {
+  const { run } = call;
+  const task = passModel(call);
+  run.modelTask = task.then(
+    () => undefined,
+    () => undefined,
+  );
+  await task;
+}
+
+async function passModel({ activation, run, step, signal, send }: PortCall): Promise<void> {
+  const { clock, entropy, settings } = activation.deps;
+  const { runId } = run.row;
+  const { provider, model } = compiledOf(run);
+  const startedAt = clock.now();
+  const attempt = activation.context.attempt + 1;
+  const callId = modelCallId(runId, step, attempt);
+  const { request } = await compileRequest(activation, run);
+  const sink = runSink(activation, run);
+  let calls = 0;
+  const outcome = await streamStep({
+    provider,
+    request,
+    limits: settings.model,
+    signal,
+    clock,
+    sink,
+    newCallId: () => toolCallId(runId, step, calls++),
+    modelCallId: callId,
+    step,
+  });
+  const row = (ended: ModelCallRow["outcome"], failureCode?: FailureCode): ModelCallRow => ({
+    modelCallId: callId,
+    runId,
+    step,
+    modelId: model.id,
+    usage: outcome.usage,
+    startedAt,
+    endedAt: clock.now(),
+    outcome: ended,
+    ...(failureCode ? { failureCode } : {}),
+  });
+  run.addUsage(outcome.usage);
+  activation.deps.events({
+    type: "step.ended",
+    conversationId: activation.conversationId,
+    runId,
+    step,
+    usage: outcome.usage,
+    durationMs: clock.now() - startedAt,
+    outcome: outcome.kind,
+  });
+  switch (outcome.kind) {
+    case "toolCalls":
+      run.pending = { record: outcome.record, modelCallId: callId, call: row("toolCalls") };
+      return send({ type: "model.toolCalls", runId, calls: outcome.record.calls.length });
+    case "completed":
+      run.pending = { record: outcome.record, modelCallId: callId, call: row("completed") };
+      return send({ type: "model.completed", runId });
+    case "aborted":
+      keepPartial(run, outcome.partial, row("aborted"));
+      return;
+    case "outputLimit":
+      keepPartial(run, outcome.partial, row("failed", "MODEL_OUTPUT_LIMIT"));
+      return send({ type: "model.failed", runId, code: "MODEL_OUTPUT_LIMIT", retryable: false, retryAfterMs: 0 });
+    case "failed": {
+      const { failure } = outcome;
+      keepPartial(run, outcome.partial, row("failed", codeOf(failure)));
+      run.failureDetail = detailOf(failure);
+      if (failure.kind === "overflow" && !outcome.shown) return send({ type: "model.overflowed", runId });
+      const retry = decideRetry(failure, attempt, outcome, activation, () => entropy.random());
+      return send({
+        type: "model.failed",
+        runId,
+        code: codeOf(failure),
+        retryable: retry.retry,
+        retryAfterMs: retry.retry ? retry.afterMs : 0,
+      });
+    }
+  }
+}
+
+function decideRetry(
+  failure: ProviderFailure,
+  attempt: number,
+  outcome: Extract<StepOutcome, { kind: "failed" }>,
+  activation: Activation,
+  random: () => number,
+) {
+  const { settings } = activation.deps;
+  return retryDecision(
+    failure,
+    attempt,
+    outcome.shown,
+    {
+      maxAttempts: settings.maxAttempts,
+      baseMs: settings.retryBaseMs,
+      maxMs: settings.retryMaxMs,
+      maxRetryAfterMs: settings.retryMaxMs,
+    },
+    random,
+  );
+}
+
+/** What was shown stays with the Run until a commit takes it; a pass that showed nothing leaves only its row. */
+function keepPartial(run: LiveRun, record: AssistantRecord, call: ModelCallRow): void {
+  run.pending = { record, modelCallId: call.modelCallId, call };
+}
+
+function runSink(activation: Activation, run: LiveRun): StepSink {
+  const { clock, codec, settings, tools } = activation.deps;
+  const { scope } = compiledOf(run);
+  const update = (bytes: Uint8Array): void => activation.append(run, "update", bytes);
+  let flushedAt = clock.now();
+  return {
+    text: (text) => update(codec.update({ kind: "text", text })),
+    thinking: (text) => update(codec.update({ kind: "thinking", text })),
+    thinkingCompleted: (durationMs) => update(codec.update({ kind: "thinkingCompleted", durationMs })),
+    outputTokens: (tokens) => update(codec.update({ kind: "tokens", tokens })),
+    callOpened: (call) => {
+      const card = tools.card(scope, call);
+      run.cards.set(call.id, card);
+      for (const frame of card.opened()) update(frame);
+    },
+    callArguments: (call, soFar, delta) => {
+      for (const frame of run.cards.get(call.id)?.argumentsGrew(soFar, delta) ?? []) update(frame);
+    },
+    flush: (partial) => {
+      const now = clock.now();
+      if (now - flushedAt < settings.flushPartialMs) return;
+      flushedAt = now;
+      const record = partial();
+      // shown text survives a kill; the stream does not wait for the write
+      if (record.blocks.length > 0)
+        void activation.commit(() => ({ runsChanged: [{ runId: run.row.runId, partial: record }] }));
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import type { ConversationId, Failure, MemberId, ParentConversationRef } from "@chartroom/domain";
+import { Activation } from "./activation.ts";
+import type { ConversationDeps } from "./deps.ts";
+import { failure } from "./failures.ts";
+import { provideCharts } from "./provide.ts";
+
+export type Found =
+  | { readonly ok: true; readonly activation: Activation }
+  | { readonly ok: false; readonly failure: Failure };
+
+/** The conversations in this process's memory: a Map of root actors. Activates on demand, lets go on passivation. */
+export class Registry {
+  readonly #deps: ConversationDeps;
+  readonly #chart: ReturnType<typeof provideCharts>;
+  readonly #live = new Map<ConversationId, Activation>();
+  readonly #opening = new Map<ConversationId, Promise<Found>>();
+  /** Called for each activation before it starts. */
+  onActivated: ((activation: Activation) => void) | undefined;
+
+  constructor(deps: ConversationDeps) {
+    this.#deps = deps;
+    this.#chart = provideCharts(deps, (id) => this.#live.get(id as ConversationId));
+  }
+
+  get size(): number {
+    return this.#live.size;
+  }
+  all(): readonly Activation[] {
+    return [...this.#live.values()];
+  }
+  find(conversationId: ConversationId): Activation | undefined {
+    return this.#live.get(conversationId);
+  }
+
+  /** The conversation of this member, activated here; another member's is not found. */
+  async get(
+    conversationId: ConversationId,
+    member: MemberId,
+    options: { readonly create: boolean; readonly parent?: ParentConversationRef },
+  ): Promise<Found> {
+    for (;;) {
+      const live = this.#live.get(conversationId);
+      if (live && !live.ended) {
+        if (live.member !== member) return { ok: false, failure: failure("NOT_FOUND") };
+        if (await live.restored.promise) return { ok: true, activation: live };
+        if (live.ended) {
+          await live.released.promise;
+          if (this.#live.get(conversationId) === live) return { ok: false, failure: failure("INTERNAL") };
+          continue;
+        }
+      }
+      const opening = this.#opening.get(conversationId);
+      if (opening) {
+        await opening;
+        continue;
+      }
+      const fresh = this.#activate(conversationId, member, options);
+      this.#opening.set(conversationId, fresh);
+      const found = await fresh.finally(() => this.#opening.delete(conversationId));
+      if (!found.ok) return found;
+      return (await found.activation.restored.promise) ? found : { ok: false, failure: failure("INTERNAL") };
+    }
+  }
+
+  async #activate(
+    conversationId: ConversationId,
+    member: MemberId,
+    options: { readonly create: boolean; readonly parent?: ParentConversationRef },
+  ): Promise<Found> {
+    // what an earlier activation of this process still writes must land first
+    await this.#live.get(conversationId)?.released.promise;
+    const result = await this.#deps.store.activate(conversationId, member, options);
+    switch (result.kind) {
+      case "notFound":
+        return { ok: false, failure: failure("NOT_FOUND") };
+      case "elsewhere":
+        return { ok: false, failure: failure("NOT_OWNER") };
+      case "unavailable":
+        return { ok: false, failure: failure("STORE_UNAVAILABLE") };
+      case "active": {
+        const activation = new Activation(this.#deps, result.activation, this.#chart, this.#deps.clock);
+        this.#live.set(conversationId, activation);
+        void activation.released.promise.then(() => this.#gone(activation));
+        this.onActivated?.(activation);
+        activation.start();
+        this.#deps.events({
+          type: "conversation.activated",
+          conversationId,
+          member,
+          fence: result.activation.lease.fence,
+          restored: result.activation.chart !== undefined,
+        });
+        return { ok: true, activation };
+      }
+    }
+  }
+
+  async #gone(activation: Activation): Promise<void> {
+    if (this.#live.get(activation.conversationId) === activation) this.#live.delete(activation.conversationId);
+    await activation.written();
+    if (activation.context.release === "passivated")
+      await this.#deps.store.release(activation.lease).catch(() => undefined);
+  }
+}

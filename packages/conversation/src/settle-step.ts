@@ -1,0 +1,43 @@
+import { appendStep } from "@chartroom/history";
+import type { Barrier, InterruptReason } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
+import type { LiveRun } from "./live-run.ts";
+
+/**
+ * Stops what a Step has in flight: open execs are aborted on the wire first, then partial cards are closed as failed and
+ * open calls as interrupted; each of those results is committed. The model pass itself stays in `run.pending`.
+ */
+export async function stopStep(activation: Activation, run: LiveRun, reason: InterruptReason): Promise<void> {
+  run.board?.interruptAll(reason);
+  await run.modelTask;
+  for (const card of run.cards.values())
+    for (const frame of card.abandoned(reason)) activation.append(run, "update", frame);
+  run.cards.clear();
+  await run.board?.flushed();
+  run.board?.dispose();
+  run.board = undefined;
+}
+
+/** The rows of the pass that ended or was stopped: shown text stays; a call that was not committed was not made. */
+export function pendingRows(activation: Activation, run: LiveRun): Barrier {
+  const { pending } = run;
+  if (!pending) return { runsChanged: [{ runId: run.row.runId, partial: null }] };
+  run.pending = undefined;
+  const { record } = pending;
+  const kept = record.calls.length > 0 ? { ...record, calls: [], partial: true } : record;
+  const rows =
+    kept.blocks.length > 0 ? activation.history.append(appendStep(activation.history.place(run.row.runId), kept)) : {};
+  return { ...rows, modelCalls: [pending.call], runsChanged: [{ runId: run.row.runId, partial: null }] };
+}
+
+/** After a restart: what the killed Step had shown becomes a partial message, once. */
+export async function keepPartialOf(activation: Activation, run: LiveRun): Promise<void> {
+  const { partial, runId } = run.row;
+  if (!partial) return;
+  await activation.history.load(activation.deps.store, activation.lease, activation.stored.head);
+  await activation.commit(() => ({
+    ...activation.history.append(appendStep(activation.history.place(runId), { ...partial, calls: [], partial: true })),
+    runsChanged: [{ runId, partial: null }],
+  }));
+  run.row = { ...run.row, partial: null };
+}
