@@ -29,7 +29,7 @@ export * from "./view.ts";
 export { type Imported, type DecodeResult, decodeCheckpoint } from "./wire/decode.ts";
 export { CATEGORIES, type Category, type TokenDetails, tokenDetails, type TokenInput } from "./wire/details.ts";
 export { type EncodeInput, type EncodeResult, encodeCheckpoint } from "./wire/encode.ts";
-export { type PendingMarks, type ToolContract } from "./wire/pending.ts";
+export { type PendingMarks, plainContract, type ToolContract } from "./wire/pending.ts";
 export { type PlainHistory, readPlainHistory } from "./wire/plain.ts";
 export type { BlobLookup } from "./wire/root.ts";
 export { type Outline, type OutlineResult, readState, referencedBlobs } from "./wire/state.ts";

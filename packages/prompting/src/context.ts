@@ -21,7 +21,7 @@ export interface ContextOptions {
  * The request context as sections, each rendered on its own from its own data, with its entries in order: equal data gives
  * equal text. Sections that seldom change come first. A section without content is left out.
  */
-export function renderContext(context: RequestContext, options: ContextOptions = {}): readonly ContextSection[] {
+export function contextSections(context: RequestContext, options: ContextOptions = {}): readonly ContextSection[] {
   const inSystem = new Set((options.inSystem ?? []).map((text) => text.trim()));
   const cloudRule = context.cloudRule?.trim() ?? "";
   return [

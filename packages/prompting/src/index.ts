@@ -1,6 +1,6 @@
-export { type ContextOptions, renderContext } from "./context.ts";
-export { compactionPrompt, frameSummary, type PlainPrompt, type Survivors } from "./summary.ts";
+export { type ContextOptions, contextSections } from "./context.ts";
+export { compactionPrompt, type PlainPrompt, summaryText, type Survivors } from "./summary.ts";
 export { PROMPT_VERSION, type PromptVersion, systemPrompt, type SystemPromptInput } from "./system.ts";
 export { cleanTitle, titlePrompt } from "./title.ts";
-export { renderPlanExecution, renderTurn, RESUME_TEXT, type TurnNote } from "./turn.ts";
-export { renderCompletion, renderInjection, renderUserMessage } from "./user.ts";
+export { planText, RESUME_TEXT, turnText, type TurnNote } from "./turn.ts";
+export { completionText, injectionParts, userParts } from "./user.ts";

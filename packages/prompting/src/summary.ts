@@ -21,9 +21,9 @@ What was learned about the code, the environment and the cause of problems, with
 ## Open
 What remains to be done, in order, and the very next step. Questions that are open to the user.`;
 
-/** The prompt of a compaction; the conversation comes as a transcript, and a user message is last. */
-export function compactionPrompt(transcript: string): PlainPrompt {
-  return { system: SUMMARY_SYSTEM, user: `<conversation>\n${transcript}\n</conversation>\n\n${SUMMARY_TASK}` };
+/** The prompt of a compaction: a system text, and what stands behind the conversation in its last, a user's, message. */
+export function compactionPrompt(): { readonly system: string; readonly instruction: string } {
+  return { system: SUMMARY_SYSTEM, instruction: SUMMARY_TASK };
 }
 
 /** What must survive a compaction word for word. */
@@ -34,7 +34,7 @@ export interface Survivors {
 }
 
 /** The summary as the agent reads it, with goal, plan and to-dos behind it as they are. */
-export function frameSummary(summary: string, survivors: Survivors = {}): string {
+export function summaryText(summary: string, survivors: Survivors = {}): string {
   const todos = (survivors.todos ?? []).map((todo) => `- [${todo.status}] ${todo.content}`).join("\n");
   return [
     `<summary>\nThe conversation before this point, summarised:\n\n${summary.trim()}\n</summary>`,

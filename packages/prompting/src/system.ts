@@ -8,11 +8,12 @@ export const PROMPT_VERSION: PromptVersion = 1;
 
 export interface SystemPromptInput {
   readonly mode: AgentMode;
-  readonly promptVersion: PromptVersion;
+  /** The newest, unless a conversation was begun under an older one. */
+  readonly promptVersion?: PromptVersion;
   /** Names of the offered tools, in any order; only those are spoken of. */
   readonly toolNames: readonly string[];
   /** Texts of the client (`customSystemPrompt`, its own system messages); appended as they are, each once. */
-  readonly custom?: readonly string[];
+  readonly custom?: string | readonly string[];
 }
 
 /**
@@ -35,8 +36,8 @@ export function systemPrompt(input: SystemPromptInput): string {
 }
 
 /** A client's text counts once, however often it is brought. */
-function customTexts(custom: readonly string[]): readonly string[] {
-  const texts = [...new Set(custom.map((text) => text.trim()))].filter((text) => text !== "");
+function customTexts(custom: string | readonly string[]): readonly string[] {
+  const texts = [...new Set([custom].flat().map((text) => text.trim()))].filter((text) => text !== "");
   if (texts.length === 0) return [];
   return ["# Instructions of the client\n\nThey add to the above; where they differ, they win.", ...texts];
 }

@@ -11,7 +11,7 @@ export interface TurnNote {
 }
 
 /** The runtime message of a turn; stored like any other message, so that it never changes afterwards. */
-export function renderTurn(note: TurnNote): string {
+export function turnText(note: TurnNote): string {
   const changed = note.previousMode !== undefined && note.previousMode !== note.mode;
   const lines = [
     ...(note.time === undefined ? [] : [`Time: ${note.time}`]),
@@ -27,7 +27,7 @@ export const RESUME_TEXT =
   "<turn>\nThe answer above was cut off. Go on with the task where it stopped, without repeating what is there already.\n</turn>";
 
 /** Said when the user lets a plan be carried out. */
-export function renderPlanExecution(plan: string, path: string | undefined): string {
+export function planText(plan: string, path: string | undefined): string {
   const where = path === undefined ? "" : ` path="${path}"`;
   return `<plan${where}>\n${plan.trim()}\n</plan>\n\nCarry out this plan.`;
 }

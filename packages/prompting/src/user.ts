@@ -5,7 +5,7 @@ import { attribute, oneLine } from "./text.ts";
  * A user's message as the model reads it: what is attached first, the user's own words last and unchanged. `text` is the
  * message's text, fetched where it came as a blob.
  */
-export function renderUserMessage(
+export function userParts(
   message: Pick<UserMessage, "attachments" | "text">,
   text: string = message.text,
 ): readonly ContentPart[] {
@@ -31,7 +31,7 @@ function framed(tag: string, attributes: string, content: string): ContentPart {
 }
 
 /** What a background task's end or progress tells the model. */
-export function renderCompletion(completion: BackgroundCompletion): string {
+export function completionText(completion: BackgroundCompletion): string {
   const what = completion.taskKind === "other" ? "task" : completion.taskKind;
   const title = oneLine(completion.title);
   const head = `The background ${what}${title === "" ? "" : ` "${title}"`} (${completion.taskId}) ${STATUS[completion.status]}.`;
@@ -48,6 +48,6 @@ const STATUS: Record<BackgroundCompletion["status"], string> = {
 };
 
 /** What a system producer injects into a running turn. */
-export function renderInjection(producer: string, content: string): readonly ContentPart[] {
+export function injectionParts(producer: string, content: string): readonly ContentPart[] {
   return [framed("injected", `from="${attribute(producer)}"`, content)];
 }

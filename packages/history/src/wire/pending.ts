@@ -10,7 +10,7 @@ import { assistantJson, isObject, parseObject } from "./root.ts";
 export interface ToolContract {
   /** The tool's name in upper case: `READ` for `Read`. */
   readonly toolIdentifier: string;
-  readonly dynamic: boolean;
+  readonly isDynamic: boolean;
 }
 
 export interface PendingMarks {
@@ -37,14 +37,14 @@ export function openRound(messages: readonly CanonicalMessage[]): OpenRound | un
 export function pendingJson(record: AssistantRecord, marks: PendingMarks): string {
   const json = assistantJson(record);
   const contracts = record.calls.map((call): [string, unknown] => {
-    const { toolIdentifier, dynamic } = marks.contract(call.name);
+    const { toolIdentifier, isDynamic } = marks.contract(call.name);
     return [
       call.id,
       {
         toolCallId: call.id,
         outerToolName: call.name,
         toolIdentifier,
-        isDynamic: dynamic,
+        isDynamic,
         allowedToolNames: [call.name],
       },
     ];
@@ -66,7 +66,7 @@ export function pendingJson(record: AssistantRecord, marks: PendingMarks): strin
 /** The contract of a tool of which nothing else is known. */
 export function plainContract(toolName: string): ToolContract {
   const spaced = toolName.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/gu, "_").replaceAll(/[^A-Za-z0-9]+/gu, "_");
-  return { toolIdentifier: spaced.toUpperCase(), dynamic: false };
+  return { toolIdentifier: spaced.toUpperCase(), isDynamic: false };
 }
 
 /** Ids of the calls that a pending string holds; empty for one that cannot be read. */
