@@ -80,6 +80,7 @@ export const UNITS: readonly Unit[] = [
   unit("packages/run", { workspace: value("domain"), ...pure }),
   unit("packages/providers", {
     workspace: { ...value("domain"), ...types("run") },
+    external: ["undici"],
     wider: [{ folder: "src/cursor", workspace: value("protocol", "machines"), external: ["xstate", "@connectrpc/*"] }],
   }),
   unit("packages/conversation", {
