@@ -113,7 +113,7 @@ async function complete(sql: Sql, lease: Lease, taken: Taken): Promise<Activatio
       select * from run where conversation_id = ${id} and status not in ('waiting', 'running')
       order by ended_at desc nulls last, seq desc nulls last limit 1`,
     sql<(typeof inbox.$inferSelect)[]>`
-      select * from inbox where conversation_id = ${id} and state = 'waiting' order by seq`,
+      select * from inbox where conversation_id = ${id} order by seq`,
   ]);
   return {
     ...activation,

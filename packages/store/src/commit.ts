@@ -225,12 +225,13 @@ const PARTS: readonly ((sql: Sql, barrier: FoldedBarrier) => Part | undefined)[]
           from mine, json_to_recordset(${rows}::text::json) as r
             (n int, kind text, key text, body text, "runId" text, "requestId" text, generation int)),
         put as (
-          insert into applied as old (conversation_id, key, seq) select offered.id, offered.key, offered.seq from offered
+          insert into applied as old (conversation_id, key, seq, state)
+          select offered.id, offered.key, offered.seq, 'waiting' from offered
           on conflict (conversation_id, key) do update set seq = old.seq
           returning key, seq),
         inbox_rows as (
-          insert into inbox (conversation_id, seq, kind, key, body, run_id, request_id, generation, state)
-          select o.id, o.seq, o.kind, o.key, decode(o.body, 'base64'), o."runId", o."requestId", o.generation, 'waiting'
+          insert into inbox (conversation_id, seq, kind, key, body, run_id, request_id, generation)
+          select o.id, o.seq, o.kind, o.key, decode(o.body, 'base64'), o."runId", o."requestId", o.generation
           from offered o join put on put.key = o.key and put.seq = o.seq)`,
     ),
 
@@ -240,9 +241,12 @@ const PARTS: readonly ((sql: Sql, barrier: FoldedBarrier) => Part | undefined)[]
       (row) => row,
       (rows) => sql`
         , inbox_left as (
-          update inbox i set state = r.state
-          from mine, json_to_recordset(${rows}::text::json) as r (seq bigint, state text)
-          where i.conversation_id = mine.id and i.seq = r.seq and i.state = 'waiting')`,
+          delete from inbox i using mine, json_to_recordset(${rows}::text::json) as r (seq bigint, state text)
+          where i.conversation_id = mine.id and i.seq = r.seq
+          returning i.conversation_id, i.key, r.state),
+        applied_left as (
+          update applied a set state = l.state from inbox_left l
+          where a.conversation_id = l.conversation_id and a.key = l.key)`,
     ),
 
   (sql, { blobs }) =>

@@ -6,8 +6,8 @@ export type Sql = postgres.Sql<{ bigint: number }>;
 export interface ConnectOptions {
   /** Connections at most; default 1. */
   readonly max?: number;
-  /** How long the database itself lets a statement run, in ms; 0 is without a bound. */
-  readonly statementMs?: number;
+  /** Settings of the database for these connections. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** How long a connection may take to open, in ms; default 3,000. */
   readonly connectMs?: number;
   /** What the database shows as the name of the connection. */
@@ -29,10 +29,7 @@ export function connect(url: string, options: ConnectOptions = {}): Sql {
     connect_timeout: (options.connectMs ?? 3000) / 1000,
     // the default grows to 20 s, which would outlive the outage
     backoff: () => 0.1,
-    connection: {
-      application_name: options.name ?? "chartroom",
-      ...(options.statementMs ? { statement_timeout: options.statementMs } : {}),
-    },
+    connection: { application_name: options.name ?? "chartroom", ...options.settings },
     types: { bigint: { to: 20, from: [20], parse: Number, serialize: String } },
     ...(options.camelCase ? { transform: { column: { from: postgres.toCamel } } } : {}),
     // parameters and rows that are arrays travel as json: the query for the types of arrays is not needed

@@ -2,6 +2,20 @@ import type { Clock } from "@chartroom/domain";
 import { connect, type ConnectOptions, type Sql } from "./connection.ts";
 import { StoreError, toStoreError } from "./failure.ts";
 
+/**
+ * Settings of every connection. Every statement of this package finds its rows by key, and each is planned once per connection, perhaps when its tables
+ * are still empty. What the planner would prefer for a small table (read all of it) costs the more the longer a conversation
+ * gets, so these ways are closed.
+ */
+const SETTINGS = {
+  plan_cache_mode: "force_generic_plan",
+  enable_seqscan: "off",
+  enable_hashjoin: "off",
+  enable_mergejoin: "off",
+  // the history of a long conversation is put in order in memory
+  work_mem: "16MB",
+};
+
 export interface DatabaseOptions {
   readonly url: string;
   readonly clock: Clock;
@@ -26,7 +40,7 @@ export class Database {
     this.#pool = {
       max: options.max,
       name: options.name,
-      statementMs: options.attemptMs,
+      settings: { ...SETTINGS, statement_timeout: String(options.attemptMs) },
       connectMs: Math.min(options.attemptMs, 3000),
       camelCase: true,
     };

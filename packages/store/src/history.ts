@@ -1,17 +1,10 @@
-import type {
-  CanonicalMessage,
-  CheckpointId,
-  CheckpointNode,
-  ConversationId,
-  HistoryId,
-  InputAnchor,
-} from "@chartroom/domain";
+import type { CanonicalMessage, CheckpointId, CheckpointNode, ConversationId, InputAnchor } from "@chartroom/domain";
 import type { Sql } from "./connection.ts";
 import { StoreError } from "./failure.ts";
 import { toAnchor, toCheckpoint, toMessage } from "./rows.ts";
 import type { checkpoint, inputAnchor, message } from "./schema/index.ts";
 
-type ChainRow = { node: CheckpointId; parent: CheckpointId | null; listed: HistoryId | null } & {
+type ChainRow = { parent: CheckpointId | null; listed: boolean } & {
   [K in keyof typeof message.$inferSelect]: (typeof message.$inferSelect)[K] | null;
 };
 
@@ -29,24 +22,24 @@ export async function messages(
   if (head === after) return [];
   const rows = await sql<ChainRow[]>`
     with recursive chain as (
-      select c.id as node, c.parent, c.added, 1 as depth from checkpoint c
+      select c.parent, c.added, 1 as depth from checkpoint c
       where c.conversation_id = ${conversationId} and c.id = ${head}
       union all
-      select p.node, p.parent, p.added, chain.depth + 1 from chain cross join lateral (
-        select c.id as node, c.parent, c.added from checkpoint c
+      select p.parent, p.added, chain.depth + 1 from chain cross join lateral (
+        select c.parent, c.added from checkpoint c
         where c.conversation_id = ${conversationId} and c.id = chain.parent limit 1) p
       where chain.parent is distinct from ${after ?? null}::text)
-    select chain.node, chain.parent, a.listed, m.* from chain
-    left join lateral json_array_elements_text(chain.added) with ordinality as a (listed, place) on true
+    select chain.parent, a.id is not null as listed, m.* from chain
+    left join lateral json_array_elements_text(chain.added) with ordinality as a (id, place) on true
     left join lateral (
       select id, role, origin, content, display, event, run_id from message
-      where conversation_id = ${conversationId} and id = a.listed limit 1) m on true
+      where conversation_id = ${conversationId} and id = a.id limit 1) m on true
     order by chain.depth desc, a.place`;
   const root = rows[0];
   if (root === undefined || root.parent !== (after ?? null)) {
     throw new StoreError("brokenChain", "the checkpoint chain does not lead there");
   }
-  return rows.filter((row) => row.listed !== null).map(toListed);
+  return rows.filter((row) => row.listed).map(toListed);
 }
 
 function toListed(row: ChainRow): CanonicalMessage {

@@ -30,7 +30,12 @@ export async function overdue(sql: Sql, nowMs: number, limit: number): Promise<r
 export async function inspect(sql: Sql, conversationId: ConversationId): Promise<ConversationView | undefined> {
   const [[row], runs, journal, [count]] = await Promise.all([
     sql<(typeof conversation.$inferSelect)[]>`select * from conversation where id = ${conversationId}`,
-    sql<(typeof run.$inferSelect)[]>`select * from run where conversation_id = ${conversationId} order by seq`,
+    // in two parts, since each has an index
+    sql<(typeof run.$inferSelect)[]>`
+      select * from run where conversation_id = ${conversationId} and status in ('waiting', 'running')
+      union all
+      select * from run where conversation_id = ${conversationId} and status not in ('waiting', 'running')
+      order by seq`,
     sql<(typeof lifecycleEvent.$inferSelect)[]>`
       select * from lifecycle_event where conversation_id = ${conversationId} order by fence, seq`,
     sql<{ messages: number }[]>`select count(*) as messages from message where conversation_id = ${conversationId}`,

@@ -59,8 +59,8 @@ export function toRun(row: Omit<typeof run.$inferSelect, "conversationId" | "seq
 }
 
 export function toInbox(row: Omit<typeof inbox.$inferSelect, "conversationId">): InboxRow {
-  const { seq, kind, key, requestId, generation, state, runId } = row;
-  return { seq, kind, key, body: bytes(row.body), requestId, generation, state, ...present({ runId }) };
+  const { seq, kind, key, requestId, generation, runId } = row;
+  return { seq, kind, key, body: bytes(row.body), requestId, generation, state: "waiting", ...present({ runId }) };
 }
 
 export function toMessage(row: Omit<typeof message.$inferSelect, "conversationId">): CanonicalMessage {

@@ -34,7 +34,8 @@ export async function findRun(sql: Sql, conversationId: ConversationId, by: RunK
 /** In the order in which they were opened. */
 export async function toolCalls(sql: Sql, conversationId: ConversationId, runId: RunId): Promise<ToolCallRow[]> {
   const rows = await sql<(typeof toolCall.$inferSelect)[]>`
-    select * from tool_call where conversation_id = ${conversationId} and run_id = ${runId} order by seq`;
+    select * from (select * from tool_call where run_id = ${runId} offset 0) t
+    where conversation_id = ${conversationId} order by seq`;
   return rows.map(toToolCall);
 }
 

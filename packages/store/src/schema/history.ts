@@ -9,18 +9,7 @@ import type {
   RunId,
 } from "@chartroom/domain";
 import { sql } from "drizzle-orm";
-import {
-  bigint,
-  boolean,
-  bytea,
-  index,
-  integer,
-  json,
-  primaryKey,
-  snakeCase,
-  text,
-  uniqueIndex,
-} from "drizzle-orm/pg-core";
+import { bigint, boolean, bytea, integer, json, primaryKey, snakeCase, text, uniqueIndex } from "drizzle-orm/pg-core";
 
 /** Canonical history: rows are added and never changed. `content` is json, not jsonb: its text comes back as it was written. */
 export const message = snakeCase.table(
@@ -56,7 +45,7 @@ export const checkpoint = snakeCase.table(
     wireState: bytea(),
     delivered: boolean().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.conversationId, t.id] }), index("checkpoint_order").on(t.conversationId, t.seq)],
+  (t) => [primaryKey({ columns: [t.conversationId, t.id] })],
 );
 
 export const inputAnchor = snakeCase.table(

@@ -1,8 +1,7 @@
 import type { ConversationId, InboxRow, MemberId, RequestId, RunId } from "@chartroom/domain";
-import { sql } from "drizzle-orm";
-import { bigint, bytea, index, integer, primaryKey, snakeCase, text } from "drizzle-orm/pg-core";
+import { bigint, bytea, integer, primaryKey, snakeCase, text } from "drizzle-orm/pg-core";
 
-/** What waits for the next border. */
+/** What waits for the next border; a row that was taken or dropped is gone, and only `applied` remembers it. */
 export const inbox = snakeCase.table(
   "inbox",
   {
@@ -14,23 +13,18 @@ export const inbox = snakeCase.table(
     runId: text().$type<RunId>(),
     requestId: text().$type<RequestId>().notNull(),
     generation: integer().notNull(),
-    state: text().$type<InboxRow["state"]>().notNull(),
   },
-  (t) => [
-    primaryKey({ columns: [t.conversationId, t.seq] }),
-    index("inbox_waiting")
-      .on(t.conversationId, t.seq)
-      .where(sql`${t.state} = 'waiting'`),
-  ],
+  (t) => [primaryKey({ columns: [t.conversationId, t.seq] })],
 );
 
-/** Every idempotency key that was ever put into an inbox, and the number that it got; it outlives the inbox's row. */
+/** Every idempotency key that was ever put into an inbox, the number that it got, and what became of it. */
 export const applied = snakeCase.table(
   "applied",
   {
     conversationId: text().$type<ConversationId>().notNull(),
     key: text().notNull(),
     seq: bigint({ mode: "number" }).notNull(),
+    state: text().$type<InboxRow["state"]>().notNull(),
   },
   (t) => [primaryKey({ columns: [t.conversationId, t.key] })],
 );

@@ -19,6 +19,11 @@ import type {
 import { sql } from "drizzle-orm";
 import { bigint, boolean, bytea, index, integer, json, jsonb, primaryKey, snakeCase, text } from "drizzle-orm/pg-core";
 
+/*
+ * An index begins with the conversation only where it is partial. A key that names one row (a Run's id, a request, a call)
+ * is then never found by reading all rows of its conversation, whatever the planner thinks of the tables' sizes.
+ */
+
 export const run = snakeCase.table(
   "run",
   {
@@ -52,9 +57,9 @@ export const run = snakeCase.table(
     index("run_ended")
       .on(t.conversationId, t.endedAt.desc().nullsLast(), t.seq.desc())
       .where(sql`${t.status} not in ('waiting', 'running')`),
-    index("run_request").on(t.conversationId, t.requestId, t.generation),
+    index("run_request").on(t.requestId, t.generation),
     index("run_message")
-      .on(t.conversationId, t.messageId, t.seq)
+      .on(t.messageId, t.seq)
       .where(sql`${t.messageId} is not null`),
     index("run_park")
       .on(t.parkDeadline)
@@ -79,10 +84,7 @@ export const toolCall = snakeCase.table(
     /** `display` of the result, which is bytes. */
     display: bytea(),
   },
-  (t) => [
-    primaryKey({ columns: [t.conversationId, t.callId] }),
-    index("tool_call_run").on(t.conversationId, t.runId, t.seq),
-  ],
+  (t) => [primaryKey({ columns: [t.conversationId, t.callId] }), index("tool_call_run").on(t.runId, t.seq)],
 );
 
 export const modelCall = snakeCase.table(
@@ -100,19 +102,12 @@ export const modelCall = snakeCase.table(
     failureCode: text().$type<FailureCode>(),
     prefix: json().$type<NonNullable<ModelCallRow["prefix"]>>(),
   },
-  (t) => [
-    primaryKey({ columns: [t.conversationId, t.modelCallId] }),
-    index("model_call_run").on(t.conversationId, t.runId, t.startedAt),
-  ],
+  (t) => [primaryKey({ columns: [t.conversationId, t.modelCallId] })],
 );
 
-export const trace = snakeCase.table(
-  "trace",
-  {
-    traceId: text().$type<TraceId>().primaryKey(),
-    conversationId: text().$type<ConversationId>().notNull(),
-    runId: text().$type<RunId>().notNull(),
-    attributes: jsonb().$type<Record<string, string | number | boolean>>().notNull(),
-  },
-  (t) => [index("trace_conversation").on(t.conversationId)],
-);
+export const trace = snakeCase.table("trace", {
+  traceId: text().$type<TraceId>().primaryKey(),
+  conversationId: text().$type<ConversationId>().notNull(),
+  runId: text().$type<RunId>().notNull(),
+  attributes: jsonb().$type<Record<string, string | number | boolean>>().notNull(),
+});
