@@ -1,0 +1,381 @@
+import type {
+  AttachReceipt,
+  Binding,
+  CommandEnvelope,
+  Conversations,
+  DomainEventListener,
+  Failure,
+  Principal,
+  Receipt,
+  RequestId,
+  Timer,
+  UplinkMessage,
+} from "@chartroom/domain";
+import { type CallHeaders, streamIdOf } from "@chartroom/protocol";
+import { FAILURES } from "../failures.ts";
+import type { GatewayLimits } from "../limits.ts";
+import type { Transport, TransportEnd, TransportPorts } from "../stream/transport.ts";
+import { type GenerationRecord, knownOf } from "./generation.ts";
+import { decideOpening, eventKey, type OpeningDecision } from "./opening.ts";
+import { Serial } from "./serial.ts";
+
+export interface ExchangePorts extends TransportPorts {
+  readonly conversations: Conversations;
+  readonly events: DomainEventListener;
+  readonly limits: GatewayLimits;
+  readonly draining: () => boolean;
+}
+
+type OpeningMessage = Extract<UplinkMessage, { kind: "run" | "prewarm" }>;
+
+/** A message that may open a generation, with what its call said about itself. */
+export interface Opening {
+  readonly message: OpeningMessage;
+  readonly headers: CallHeaders;
+  /** Of the message's bytes as they came. */
+  readonly digest: string;
+  /** The stream that brought it, when it can carry the output as well. */
+  readonly transport?: Transport;
+}
+
+/** `undefined`: taken, answer 200. */
+export type Answer = Failure | undefined;
+
+export interface Opened {
+  /** What the opening means; known before the conversation has it. */
+  readonly decided: Promise<OpeningDecision>;
+  readonly answer: Promise<Answer>;
+}
+
+/**
+ * All that belongs to one request id of one member: its generations one after the other, and the downlink of the
+ * newest. Decisions are pure (`decideOpening`); this shell asks the conversations and moves the downlink along.
+ */
+export class Exchange {
+  readonly principal: Principal;
+  readonly requestId: RequestId;
+  /** Called when the newest generation is over. */
+  onOver: (() => void) | undefined;
+  /** Epoch ms of its last use. */
+  usedMs: number;
+  readonly #ports: ExchangePorts;
+  readonly #openings = new Serial();
+  /** What the store said; `undefined` until it could be asked. */
+  #lookedUp: Promise<{ readonly binding: Binding | undefined }> | undefined;
+  #current: GenerationRecord | undefined;
+  #transport: Transport | undefined;
+  /** The generation that the transport was offered for. */
+  #attached: GenerationRecord | undefined;
+  #grace: Timer | undefined;
+  /** What the downlink's call said about itself: an opening that comes as an append may say less. */
+  #headers: CallHeaders | undefined;
+
+  /** `made`: the request id was made here, so nothing can be bound to it. */
+  constructor(principal: Principal, requestId: RequestId, ports: ExchangePorts, made: boolean) {
+    this.principal = principal;
+    this.requestId = requestId;
+    this.#ports = ports;
+    this.usedMs = ports.clock.now();
+    if (made) this.#lookedUp = Promise.resolve({ binding: undefined });
+    else void this.ready();
+  }
+
+  /** Makes sure that what the store knows of the request id is known here; `false`: the store cannot be asked now. */
+  async ready(): Promise<boolean> {
+    this.#lookedUp ??= this.#adopt();
+    try {
+      await this.#lookedUp;
+      return true;
+    } catch {
+      this.#lookedUp = undefined;
+      return false;
+    }
+  }
+
+  get current(): GenerationRecord | undefined {
+    return this.#current;
+  }
+
+  /** Neither a stream nor a message depends on it. */
+  get idle(): boolean {
+    return this.#transport === undefined && this.#current?.phase !== "opening";
+  }
+
+  /** Takes a downlink that came without an opening of its own (RunSSE) and gives it the newest generation when it has one. */
+  join(transport: Transport, headers: CallHeaders): void {
+    this.#headers = headers;
+    this.#take(transport);
+    void this.#place(transport);
+  }
+
+  /** Opens a generation, or finds that the message repeats one. Openings are decided one after the other. Neither promise rejects. */
+  open(opening: Opening): Opened {
+    const decided = Promise.withResolvers<OpeningDecision>();
+    const answer = this.#openings.run(async () => {
+      const decision = await this.#decide(opening);
+      // first the new generation, then whoever waited for the decision
+      const applied = this.#apply(opening, decision);
+      decided.resolve(decision);
+      return applied;
+    });
+    return { decided: decided.promise, answer };
+  }
+
+  /** Hands a message that opens nothing to the conversation. `record`: the generation of the stream that brought it. */
+  async deliver(
+    message: Exclude<UplinkMessage, OpeningMessage>,
+    headers: CallHeaders | undefined,
+    record: GenerationRecord | undefined,
+  ): Promise<Answer> {
+    this.usedMs = this.#ports.clock.now();
+    if (message.kind === "heartbeat") return undefined;
+    if (message.kind === "unknown") return this.drop(record, "unknown message");
+    if (record === undefined) {
+      return (await this.ready()) ? this.drop(undefined, "no generation") : FAILURES.storeUnavailable;
+    }
+    const receipt = await this.#receipt(this.#hand(message, headers, record));
+    if (receipt.kind === "run" && record === this.#current) await this.#attach(record, true);
+    return appendAnswer(receipt);
+  }
+
+  /** Tells observers of a message that had no effect. */
+  drop(record: GenerationRecord | undefined, reason: string): undefined {
+    this.#ports.events({ type: "input.dropped", conversationId: record?.conversationId ?? null, reason });
+    return undefined;
+  }
+
+  /** Ends a downlink that still waits for a Run. */
+  failWaiting(failure: Failure): void {
+    if (this.#transport?.claimed === false) this.#transport.fail(failure);
+  }
+
+  async #adopt(): Promise<{ readonly binding: Binding | undefined }> {
+    const binding = await this.#ports.conversations.binding(this.principal, this.requestId);
+    if (binding !== undefined && this.#current === undefined) {
+      this.#current = {
+        ...this.#record(binding.generation, true),
+        conversationId: binding.conversationId,
+        phase: binding.live ? "live" : "over",
+        // whether a client has its terminal is not known; taking it for delivered costs a late one a short wait
+        delivered: true,
+      };
+    }
+    return { binding };
+  }
+
+  async #decide({ message, digest }: Opening): Promise<OpeningDecision> {
+    this.usedMs = this.#ports.clock.now();
+    if (this.#ports.draining()) return { kind: "refuse", failure: FAILURES.draining };
+    const { request } = message;
+    const incoming = { kind: message.kind, conversationId: request.conversationId, event: eventKey(request), digest };
+    try {
+      const found = await (this.#lookedUp ??= this.#adopt());
+      const known = knownOf(this.#current);
+      const binding =
+        known === undefined
+          ? found.binding
+          : await this.#ports.conversations.binding(this.principal, this.requestId);
+      return decideOpening(incoming, known, binding);
+    } catch {
+      this.#lookedUp = undefined;
+      return { kind: "refuse", failure: FAILURES.storeUnavailable };
+    }
+  }
+
+  #apply(opening: Opening, decision: OpeningDecision): Promise<Answer> {
+    if (decision.kind === "refuse") {
+      (opening.transport ?? this.#unclaimed())?.fail(decision.failure);
+      return Promise.resolve(decision.failure);
+    }
+    if (opening.transport !== undefined) this.#take(opening.transport);
+    this.#stopGrace();
+    if (decision.kind === "repeat") {
+      if (opening.transport !== undefined) this.#show(this.#current);
+      return Promise.resolve(undefined);
+    }
+    if (decision.kind === "begin") {
+      // a downlink that has the Run of the generation before ends with that one
+      if (this.#transport?.claimed === true) this.#transport = undefined;
+      this.#current = this.#record(decision.generation, false);
+    }
+    const record = this.#current!;
+    record.phase = "opening";
+    record.conversationId = decision.conversationId;
+    record.digests.push(opening.digest);
+    if (opening.message.kind === "run") record.event = eventKey(opening.message.request);
+    return this.#submit(opening, record, decision.conversationId);
+  }
+
+  async #submit(
+    { message, headers }: Opening,
+    record: GenerationRecord,
+    conversationId: NonNullable<GenerationRecord["conversationId"]>,
+  ): Promise<Answer> {
+    const bound = { ...message, request: { ...message.request, conversationId } };
+    const receipt = await this.#receipt(this.#ports.conversations.submit(this.#envelope("A", bound, headers, record)));
+    if (receipt.kind === "run" || (message.kind === "prewarm" && receipt.kind !== "refused")) {
+      record.phase = receipt.kind === "run" ? "live" : "prewarmed";
+      if (receipt.kind === "run") await this.#attach(record, true);
+      return undefined;
+    }
+    // on carrier A the stream ends with the answer; a Run request that opened no Run is an empty finished turn
+    record.end = receipt.kind === "refused" ? { kind: "failed", failure: receipt.failure } : { kind: "finishedTurn" };
+    if (receipt.kind === "refused") {
+      // nothing of it was kept, so it binds nothing, and the same message again is a new attempt
+      record.conversationId = undefined;
+      record.digests.length = 0;
+    }
+    this.#over(record);
+    if (record === this.#current) this.#show(record);
+    return appendAnswer(receipt);
+  }
+
+  #hand(
+    message: Exclude<UplinkMessage, OpeningMessage | { kind: "heartbeat" | "unknown" }>,
+    headers: CallHeaders | undefined,
+    record: GenerationRecord,
+  ): Promise<Receipt> {
+    const { conversations } = this.#ports;
+    switch (message.kind) {
+      case "action":
+        return conversations.submit(this.#envelope("B", message, headers, record));
+      case "exec":
+        return conversations.exec(record.generation, message.reply);
+      case "execControl":
+        return conversations.control(record.generation, message.control);
+      case "kv":
+        return conversations.kv(record.generation, message.reply);
+      case "query":
+        return conversations.query(record.generation, message.reply);
+    }
+  }
+
+  #envelope(
+    carrier: CommandEnvelope["carrier"],
+    message: CommandEnvelope["message"],
+    headers: CallHeaders | undefined,
+    { generation }: GenerationRecord,
+  ): CommandEnvelope {
+    const { originalRequestId, parent, clientVersion }: Partial<CallHeaders> = { ...this.#headers, ...headers };
+    return {
+      principal: this.principal,
+      generation,
+      carrier,
+      message,
+      ...(originalRequestId === undefined ? {} : { originalRequestId }),
+      ...(parent === undefined ? {} : { parent }),
+      ...(clientVersion === undefined ? {} : { clientVersion }),
+    };
+  }
+
+  /** The conversations' border: what they throw becomes a refusal. */
+  async #receipt<R extends Receipt | AttachReceipt>(call: Promise<R>): Promise<R | Extract<Receipt, { kind: "refused" }>> {
+    try {
+      return await call;
+    } catch {
+      return { kind: "refused", failure: FAILURES.internal };
+    }
+  }
+
+  #record(generation: number, adopted: boolean): GenerationRecord {
+    return {
+      generation: {
+        member: this.principal.member,
+        requestId: this.requestId,
+        generation,
+        streamId: streamIdOf(this.requestId, generation),
+      },
+      conversationId: undefined,
+      phase: "opening",
+      event: undefined,
+      digests: [],
+      end: undefined,
+      delivered: false,
+      adopted,
+    };
+  }
+
+  #unclaimed(): Transport | undefined {
+    return this.#transport?.claimed === false ? this.#transport : undefined;
+  }
+
+  #take(transport: Transport): void {
+    this.#stopGrace();
+    this.usedMs = this.#ports.clock.now();
+    // one that has its Run is closed by the claim of the new one
+    this.#unclaimed()?.fail(FAILURES.replaced);
+    this.#transport = transport;
+    this.#attached = undefined;
+    transport.onEnd((end) => this.#ended(transport, end));
+  }
+
+  #ended(transport: Transport, end: TransportEnd): void {
+    this.usedMs = this.#ports.clock.now();
+    if (this.#transport !== transport) return;
+    this.#stopGrace();
+    this.#transport = undefined;
+    const record = this.#attached;
+    // a downlink that was replaced, or lagged too far, ends without the Run
+    const runEnded =
+      end.kind === "terminal" &&
+      !end.own &&
+      (end.terminal.kind === "completed" || end.terminal.failure.code !== "REPLACED");
+    if (record === undefined || !runEnded) return;
+    transport.onFinish((delivered) => (record.delivered ||= delivered));
+    this.#over(record);
+  }
+
+  #over(record: GenerationRecord): void {
+    record.phase = "over";
+    if (record === this.#current) this.onOver?.();
+  }
+
+  async #place(transport: Transport): Promise<void> {
+    await this.ready();
+    if (this.#transport !== transport || transport.claimed) return;
+    const record = this.#current;
+    if (record?.phase === "live") await this.#attach(record, false);
+    else if (record?.phase === "over" && !record.delivered) this.#show(record);
+    else if (record?.phase === "over") {
+      // the next turn may use this request id again, and its downlink may come before its Run request
+      this.#grace = this.#ports.clock.setTimeout(() => this.#show(record), this.#ports.limits.rejoinGraceMs);
+    }
+  }
+
+  /** Gives the waiting downlink what a generation has to show. */
+  #show(record: GenerationRecord | undefined): void {
+    const transport = this.#unclaimed();
+    if (record === undefined || transport === undefined) return;
+    if (record.end === undefined) void this.#attach(record, false);
+    else if (record.end.kind === "finishedTurn") transport.finishTurn();
+    else transport.fail(record.end.failure);
+    if (record.end !== undefined) transport.onFinish((delivered) => (record.delivered ||= delivered));
+  }
+
+  /** Offers the waiting downlink to a generation, once. `hasRun`: the conversation said that there is one. */
+  async #attach(record: GenerationRecord, hasRun: boolean): Promise<void> {
+    const transport = this.#transport;
+    if (transport === undefined || this.#attached === record) return;
+    this.#attached = record;
+    if (hasRun) transport.claim();
+    const downlink = transport.downlink(record.generation.streamId);
+    const receipt = await this.#receipt(this.#ports.conversations.attach(this.principal, record.generation, downlink));
+    if (receipt.kind === "refused") transport.fail(receipt.failure);
+    else if (receipt.kind === "attached") transport.claim();
+  }
+
+  #stopGrace(): void {
+    if (this.#grace !== undefined) this.#ports.clock.clearTimeout(this.#grace);
+    this.#grace = undefined;
+  }
+}
+
+/**
+ * An append fails only for a conflict of identity, and when what it brought could not be kept; other refusals are told
+ * on the stream, because a failed append ends the client's Run (wire section 3).
+ */
+function appendAnswer(receipt: Receipt): Answer {
+  if (receipt.kind !== "refused") return undefined;
+  const { failure } = receipt;
+  return failure.code === "IDENTITY_CONFLICT" || failure.retryable ? failure : undefined;
+}

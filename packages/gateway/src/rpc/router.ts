@@ -1,0 +1,76 @@
+import { Code, ConnectError, createConnectRouter, createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
+import { compressionGzip, universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import type { Principal } from "@chartroom/domain";
+import type { Authenticate } from "../agent/ports.ts";
+import type { Call, Rpc } from "../face/rpc.ts";
+import { type HttpHandler, ignoreErrors } from "../http/types.ts";
+import { fromThrown, toConnectError } from "./failure.ts";
+
+export interface RpcRouter {
+  /** The handler of a path, when a call is served under it. */
+  find(path: string): HttpHandler | undefined;
+}
+
+const callerKey = createContextKey<Principal | undefined>(undefined);
+
+/**
+ * Serves unary calls and small streams through the RPC library: protobuf and JSON, gzip, Connect, gRPC-Web and gRPC.
+ * The caller is known before a body is read. `readMaxBytes` bounds one message.
+ */
+export function createRpcRouter(rpcs: readonly Rpc[], authenticate: Authenticate, readMaxBytes: number, shutdown: AbortSignal): RpcRouter {
+  const gate = async (context: HandlerContext): Promise<void> => {
+    const caller = await authenticate((name) => context.requestHeader.get(name) ?? undefined);
+    if (!caller.ok) throw toConnectError(caller.error);
+    context.values.set(callerKey, caller.value);
+  };
+  const router = createConnectRouter({
+    acceptCompression: [compressionGzip],
+    readMaxBytes,
+    requestGate: gate,
+    interceptors: [atBorder],
+    shutdownSignal: shutdown,
+  });
+  for (const { method, implement } of rpcs) router.rpc(method, implement(callOf));
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  return {
+    find(path) {
+      const handler = handlers.get(path);
+      if (handler === undefined) return undefined;
+      return (request, response) => {
+        ignoreErrors(response);
+        void (async () => {
+          try {
+            await universalResponseToNodeResponse(await handler(universalRequestFromNodeRequest(request, response, undefined, undefined)), response);
+          } catch {
+            // the client went away in the middle of its answer, or sent no host
+            if (!response.headersSent) response.writeHead(400).end();
+          }
+        })();
+      };
+    },
+  };
+}
+
+/** Turns what a handler throws into what a caller may see, before and during a stream of answers. */
+const atBorder: Interceptor = (next) => async (request) => {
+  try {
+    const response = await next(request);
+    return response.stream ? { ...response, message: guarded(response.message) } : response;
+  } catch (thrown) {
+    throw fromThrown(thrown);
+  }
+};
+
+async function* guarded<T>(messages: AsyncIterable<T>): AsyncIterable<T> {
+  try {
+    yield* messages;
+  } catch (thrown) {
+    throw fromThrown(thrown);
+  }
+}
+
+function callOf(context: HandlerContext): Call {
+  const principal = context.values.get(callerKey);
+  if (principal === undefined) throw new ConnectError("no caller", Code.Unauthenticated);
+  return { principal, signal: context.signal, header: (name) => context.requestHeader.get(name) ?? undefined };
+}
