@@ -1,7 +1,7 @@
-import { fromBinary } from "@bufbuild/protobuf";
 import type { RequestId } from "@chartroom/domain";
 import { type BidiAppendRequest, BidiAppendRequestSchema } from "@chartroom/protocols/aiserver/v1/bidi_service";
 import { BidiRequestIdSchema } from "@chartroom/protocols/aiserver/v1/shared";
+import { decodeMessage } from "./decode.ts";
 import { parseRequestId } from "./identity.ts";
 import { type Decoded, err, ok } from "./result.ts";
 
@@ -16,13 +16,8 @@ export interface Append {
 
 /** Reads the body of `BidiAppend` (wire section 3): a bare protobuf, `data` as hex or `data_binary` as it is. */
 export function decodeAppend(body: Uint8Array): Decoded<Append> {
-  let request: BidiAppendRequest;
-  try {
-    request = fromBinary(BidiAppendRequestSchema, body);
-  } catch {
-    return err({ kind: "malformed", what: "BidiAppendRequest" });
-  }
-  return fromAppendRequest(request);
+  const request = decodeMessage(BidiAppendRequestSchema, body);
+  return request.ok ? fromAppendRequest(request.value) : request;
 }
 
 /** The same for a request that came in another form (JSON) and is decoded already. */
@@ -39,11 +34,8 @@ export function fromAppendRequest(request: BidiAppendRequest): Decoded<Append> {
 
 /** Reads the one message of a RunSSE request: `BidiRequestId`. */
 export function decodeRequestId(message: Uint8Array): Decoded<RequestId> {
-  try {
-    return parseRequestId(fromBinary(BidiRequestIdSchema, message).requestId, "request_id");
-  } catch {
-    return err({ kind: "malformed", what: "BidiRequestId" });
-  }
+  const decoded = decodeMessage(BidiRequestIdSchema, message);
+  return decoded.ok ? parseRequestId(decoded.value.requestId, "request_id") : decoded;
 }
 
 function fromHex(text: string): Uint8Array | undefined {

@@ -1,6 +1,6 @@
 /** Protobuf wire format by hand, for what must not cost a message object: wrapping bytes in nested fields, one text field. */
 
-const LENGTH_DELIMITED = 2;
+export const LENGTH_DELIMITED = 2;
 
 function varintSize(value: number): number {
   let size = 1;
@@ -72,41 +72,59 @@ export function wrapText(path: readonly number[], text: string): Uint8Array {
   return target;
 }
 
+/** Called for each field of a message: its number and wire type, and where its content lies. `false` stops the scan. */
+type FieldVisitor = (number: number, type: number, start: number, end: number) => boolean;
+
 /**
- * The payloads of a length-delimited field of a serialized message, in order, exactly as they came.
- * Sees one level only; `undefined` when the bytes are not a protobuf message. Groups count as not readable.
+ * Walks over the fields of a serialized message between two places, one level deep. `false` when the visitor stopped it
+ * or the bytes are not a protobuf message; groups, which nothing here writes, count as not readable.
  */
-export function fieldPayloads(message: Uint8Array, number: number): readonly Uint8Array[] | undefined {
-  const found: Uint8Array[] = [];
-  let at = 0;
-  const varint = (): number | undefined => {
+export function scanFields(message: Uint8Array, from: number, to: number, visit: FieldVisitor): boolean {
+  let at = from;
+  /** -1 when it does not end in time. */
+  const varint = (): number => {
     let value = 0;
-    for (let scale = 1; at < message.byteLength && scale < 2 ** 70; scale *= 128) {
+    for (let scale = 1; at < to && scale < 2 ** 70; scale *= 128) {
       const byte = message[at] ?? 0;
       at += 1;
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;
     }
-    return undefined;
+    return -1;
   };
-  while (at < message.byteLength) {
+  while (at < to) {
     const tag = varint();
-    if (tag === undefined) return undefined;
+    if (tag < 0) return false;
     const type = tag % 8;
+    let start = at;
     if (type === 0) {
-      if (varint() === undefined) return undefined;
+      if (varint() < 0) return false;
     } else if (type === 1 || type === 5) {
       at += type === 1 ? 8 : 4;
     } else if (type === LENGTH_DELIMITED) {
       const length = varint();
-      if (length === undefined || length > message.byteLength - at) return undefined;
-      if (Math.floor(tag / 8) === number) found.push(message.subarray(at, at + length));
+      if (length < 0) return false;
+      start = at;
       at += length;
     } else {
-      return undefined;
+      return false;
     }
+    if (at > to || !visit(Math.floor(tag / 8), type, start, at)) return false;
   }
-  return at === message.byteLength ? found : undefined;
+  return true;
+}
+
+/**
+ * The payloads of a length-delimited field of a serialized message, in order, exactly as they came.
+ * Sees one level only; `undefined` when the bytes are not a protobuf message.
+ */
+export function fieldPayloads(message: Uint8Array, number: number): readonly Uint8Array[] | undefined {
+  const found: Uint8Array[] = [];
+  const readable = scanFields(message, 0, message.byteLength, (field, type, start, end) => {
+    if (field === number && type === LENGTH_DELIMITED) found.push(message.subarray(start, end));
+    return true;
+  });
+  return readable ? found : undefined;
 }
 
 /**

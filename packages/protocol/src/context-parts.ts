@@ -1,4 +1,4 @@
-import { clone, create, fromBinary } from "@bufbuild/protobuf";
+import { clone, create } from "@bufbuild/protobuf";
 import type { BlobContent, BlobId, RequestContext } from "@chartroom/domain";
 import {
   RequestContextMcpsPartSchema,
@@ -10,6 +10,7 @@ import {
   type RequestContext as WireContext,
 } from "@chartroom/protocols/agent/v1/request_context";
 import { blobIdOf } from "./blob.ts";
+import { decodeMessage } from "./decode.ts";
 import { fromWireContext } from "./request-context.ts";
 
 /**
@@ -41,13 +42,15 @@ function join(parts: RequestContextPartReferences, prefetched: readonly BlobCont
   const mcps = part(parts.mcpsBlobId, parts.mcpsByteLength);
   if (rules === undefined || skills === undefined || subagents === undefined || mcps === undefined) return undefined;
   const context = clone(RequestContextSchema, parts.dynamicContext ?? create(RequestContextSchema));
-  try {
-    Object.assign(context, own(fromBinary(RequestContextRulesPartSchema, rules)));
-    Object.assign(context, own(fromBinary(RequestContextSkillsPartSchema, skills)));
-    Object.assign(context, own(fromBinary(RequestContextSubagentsPartSchema, subagents)));
-    Object.assign(context, own(fromBinary(RequestContextMcpsPartSchema, mcps)));
-  } catch {
-    return undefined;
+  const decoded = [
+    decodeMessage(RequestContextRulesPartSchema, rules),
+    decodeMessage(RequestContextSkillsPartSchema, skills),
+    decodeMessage(RequestContextSubagentsPartSchema, subagents),
+    decodeMessage(RequestContextMcpsPartSchema, mcps),
+  ];
+  for (const result of decoded) {
+    if (!result.ok) return undefined;
+    Object.assign(context, own(result.value));
   }
   return context;
 }

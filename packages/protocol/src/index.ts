@@ -2,6 +2,7 @@ export * from "./append.ts";
 export * from "./append-sequencer.ts";
 export * from "./blob.ts";
 export * from "./client-codec.ts";
+export { decodeMessage, MAX_FIELDS } from "./decode.ts";
 export * from "./end-stream.ts";
 export * from "./failure.ts";
 export * from "./frame.ts";

@@ -1,4 +1,4 @@
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
 import type { ExecControl, ExecReply, KvReply, QueryReply, UplinkMessage } from "@chartroom/domain";
 import { type AgentClientMessage, AgentClientMessageSchema } from "@chartroom/protocols/agent/v1/agent_service";
 import type { ExecClientControlMessage, ExecClientMessage } from "@chartroom/protocols/agent/v1/exec";
@@ -7,8 +7,9 @@ import type { KvClientMessage } from "@chartroom/protocols/agent/v1/kv";
 import { fromWireAction } from "./action.ts";
 import type { AppendKind } from "./append-sequencer.ts";
 import { onlyPayload } from "./bytes.ts";
+import { decodeMessage } from "./decode.ts";
 import { dropCredentials } from "./model-choice.ts";
-import { type Decoded, err, ok } from "./result.ts";
+import { type Decoded, ok } from "./result.ts";
 import { fromWirePrewarm, fromWireRunRequest } from "./run-request.ts";
 
 /**
@@ -17,13 +18,8 @@ import { fromWirePrewarm, fromWireRunRequest } from "./run-request.ts";
  * the provider keys of the user when the client sent any.
  */
 export function decodeUplink(raw: Uint8Array): Decoded<UplinkMessage> {
-  let message: AgentClientMessage;
-  try {
-    message = fromBinary(AgentClientMessageSchema, raw);
-  } catch {
-    return err({ kind: "malformed", what: "AgentClientMessage" });
-  }
-  return fromClientMessage(message, raw);
+  const message = decodeMessage(AgentClientMessageSchema, raw);
+  return message.ok ? fromClientMessage(message.value, raw) : message;
 }
 
 function fromClientMessage(message: AgentClientMessage, raw: Uint8Array): Decoded<UplinkMessage> {
