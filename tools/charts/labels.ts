@@ -1,7 +1,7 @@
 import type { ChartTransition } from "./chart.ts";
 
 /** An event as a reader of the chart knows it: `after bound`, `done prepare`, `error prepare`, `always`, or its own name. */
-export function eventLabel(type: string, source: string): string {
+function eventLabel(type: string, source: string): string {
   if (type === "") return "always";
   const after = strip(type, "xstate.after.");
   if (after !== undefined) return `after ${withoutEnd(after, `.${source}`)}`;
