@@ -291,6 +291,7 @@ export const conversationMachine = setup({
 }).createMachine({
   id: "conversation",
   version: "1",
+  options: { maxIterations: 100 },
   description: "One conversation. The only writer of its lifecycle; gateway, tools and providers send it events.",
   context: ({ input }) => ({
     conversationId: input?.conversationId ?? "",

@@ -80,6 +80,7 @@ export const cursorRunMachine = setup({
 }).createMachine({
   id: "cursorRun",
   version: "1",
+  options: { maxIterations: 100 },
   description:
     "The stream of one Run: attached or not, parked, claimed, expired, heartbeats. It never writes the conversation's lifecycle.",
   context: ({ input }) => ({
