@@ -1,38 +1,18 @@
-import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import type { Action, RunRequest, UplinkMessage } from "@chartroom/domain";
-import { AgentClientMessageSchema } from "@chartroom/protocols/agent/v1/agent_service";
-import type { ConversationActionSchema } from "@chartroom/protocols/agent/v1/conversation_action";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { RunRequest } from "@chartroom/domain";
 import type { AgentRunRequestSchema } from "@chartroom/protocols/agent/v1/run_request";
-import { UserMessageSchema } from "@chartroom/protocols/agent/v1/user_message";
-import { fc } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { blobId, blobIdBytes } from "./blob.ts";
-import { wrap } from "./bytes.ts";
-import type { Decoded } from "./result.ts";
+import { type ClientBody, clientBytes, decodeClient, MESSAGE } from "./uplink.fixture.ts";
 import { appendKind, decodeUplink, execClientMessage, interactionResponse } from "./uplink.ts";
 
-type ClientBody = NonNullable<MessageInitShape<typeof AgentClientMessageSchema>["message"]>;
-type ActionBody = NonNullable<MessageInitShape<typeof ConversationActionSchema>["action"]>;
 type RunInit = MessageInitShape<typeof AgentRunRequestSchema>;
 
-const clientBytes = (message: ClientBody): Uint8Array =>
-  toBinary(AgentClientMessageSchema, create(AgentClientMessageSchema, { message }));
-const decode = (message: ClientBody): Decoded<UplinkMessage> => decodeUplink(clientBytes(message));
-
 function run(init: RunInit): RunRequest {
-  const result = decode({ case: "runRequest", value: init as never });
+  const result = decodeClient({ case: "runRequest", value: init as never });
   if (!result.ok || result.value.kind !== "run") throw new Error(JSON.stringify(result));
   return result.value.request;
 }
-
-function live(action: ActionBody): Decoded<Action> {
-  const result = decode({ case: "conversationAction", value: { action } });
-  if (!result.ok) return result;
-  if (result.value.kind !== "action") throw new Error(result.value.kind);
-  return { ok: true, value: result.value.action };
-}
-
-const message = { text: "Say hello", messageId: "msg-1" };
 
 describe("a Run request", () => {
   it("is read with its ids, model, tools and message", () => {
@@ -55,7 +35,7 @@ describe("a Run request", () => {
           },
         ],
       },
-      action: { action: { case: "userMessageAction", value: { userMessage: message } } },
+      action: { action: { case: "userMessageAction", value: { userMessage: MESSAGE } } },
     });
     expect(request).toMatchObject({
       conversationId: "conv-1",
@@ -106,7 +86,7 @@ describe("a Run request", () => {
       "empty",
     ],
   ] as const)("is refused with a bad id: %j (ID-11)", (init, field, reason) => {
-    expect(decode({ case: "runRequest", value: init as never })).toEqual({
+    expect(decodeClient({ case: "runRequest", value: init as never })).toEqual({
       ok: false,
       error: { kind: "identity", field, reason },
     });
@@ -163,7 +143,7 @@ describe("a Run request", () => {
     const kept = decodeUplink(plain);
     expect(kept.ok && kept.value.kind === "run" && kept.value.raw === plain).toBe(true);
     const credentials = { case: "apiKeyCredentials", value: { apiKey: "sk-secret" } } as const;
-    const withKeys = decode({
+    const withKeys = decodeClient({
       case: "runRequest",
       value: {
         conversationId: "conv-1",
@@ -184,7 +164,7 @@ describe("a Run request", () => {
 
 describe("a prewarm", () => {
   it("is a Run request without a Run", () => {
-    const result = decode({
+    const result = decodeClient({
       case: "prewarmRequest",
       value: { conversationId: "conv-1", requestedModel: { modelId: "m-1" } },
     });
@@ -198,7 +178,7 @@ describe("a prewarm", () => {
   });
 
   it("keeps its state, and reads a harness that is not UTF-8", () => {
-    const result = decode({
+    const result = decodeClient({
       case: "prewarmRequest",
       value: { harness: Uint8Array.of(0xff), conversationState: { readPaths: ["/p"] } },
     });
@@ -208,245 +188,9 @@ describe("a prewarm", () => {
   });
 });
 
-describe("actions", () => {
-  it("read a user message with what was queued before it and the results of stopped calls", () => {
-    const result = live({
-      case: "userMessageAction",
-      value: {
-        userMessage: { ...message, mode: 3, isSimulatedMsg: true },
-        prependUserMessages: [
-          { text: "one", messageId: "msg-a" },
-          { text: "two", messageId: "msg-b" },
-        ],
-        interruptedPendingToolCallResolutions: {
-          resolutions: [{ toolCallId: "call_1", resolution: { case: "taskResult", value: {} } }, { toolCallId: "" }],
-        },
-        conversationHistory: {},
-        requestContext: { cloudRule: "rule" },
-      },
-    });
-    expect(result).toMatchObject({
-      ok: true,
-      value: {
-        kind: "userMessage",
-        message: { mode: "plan", simulated: true },
-        prepend: [
-          { messageId: "msg-a", text: "one" },
-          { messageId: "msg-b", text: "two" },
-        ],
-        resolutions: [{ callId: "call_1" }],
-        context: { cloudRule: "rule" },
-        plainHistory: new Uint8Array(),
-      },
-    });
-    if (!result.ok || result.value.kind !== "userMessage") throw new Error();
-    expect(result.value.prepend.map((each) => fromBinary(UserMessageSchema, each.wire).text)).toEqual(["one", "two"]);
-  });
-
-  it("name the blob that holds a long text", () => {
-    const id = Buffer.alloc(32, 0xab);
-    expect(
-      live({ case: "userMessageAction", value: { userMessage: { messageId: "msg-1", textBlobId: id } } }),
-    ).toMatchObject({
-      value: { message: { text: "", textBlob: "ab".repeat(32) } },
-    });
-  });
-
-  it.each<[ActionBody, object]>([
-    [{ case: "resumeAction", value: {} }, { kind: "resume" }],
-    [
-      { case: "resumeAction", value: { requestContext: { cloudRule: "r" } } },
-      { kind: "resume", context: { cloudRule: "r" } },
-    ],
-    [
-      { case: "cancelAction", value: { reason: "user" } },
-      { kind: "cancel", reason: "user", resolutions: [] },
-    ],
-    [{ case: "summarizeAction", value: {} }, { kind: "summarize" }],
-    [
-      { case: "startPlanAction", value: { userMessage: message, isSpec: true } },
-      { kind: "startPlan", spec: true, message: { text: "Say hello" } },
-    ],
-    [
-      { case: "cancelSubagentAction", value: { subagentId: "agent-1" } },
-      { kind: "cancelSubagent", subagentId: "agent-1" },
-    ],
-    [
-      {
-        case: "asyncAskQuestionCompletionAction",
-        value: {
-          originalToolCallId: "call_1",
-          originalArgs: {
-            questions: [
-              {
-                id: "q1",
-                prompt: "Colour?",
-                options: [
-                  { id: "o1", label: "Red" },
-                  { id: "o2", label: "Blue" },
-                ],
-              },
-              { id: "q2", prompt: "Why?" },
-            ],
-          },
-          result: {
-            result: {
-              case: "success",
-              value: {
-                answers: [
-                  { questionId: "q1", selectedOptionIds: ["o1", "o2"] },
-                  { questionId: "q2", freeformText: "It fits." },
-                ],
-              },
-            },
-          },
-        },
-      },
-      { kind: "asyncAnswer", callId: "call_1", text: "Colour?: Red, Blue\nWhy?: It fits." },
-    ],
-    [
-      {
-        case: "injectContextAction",
-        value: {
-          injectionId: "i-1",
-          expectedRunId: "run-1",
-          payload: { case: "userContext", value: { userMessage: message } },
-        },
-      },
-      {
-        kind: "inject",
-        injection: {
-          injectionId: "i-1",
-          expectedRunId: "run-1",
-          payload: { type: "user", message: { messageId: "msg-1" } },
-        },
-      },
-    ],
-    [
-      {
-        case: "injectContextAction",
-        value: { injectionId: "i-1", payload: { case: "systemContext", value: { producer: "p", content: "c" } } },
-      },
-      {
-        kind: "inject",
-        injection: { injectionId: "i-1", expectedRunId: "", payload: { type: "system", producer: "p", content: "c" } },
-      },
-    ],
-    [
-      { case: "injectContextAction", value: { injectionId: "i-1" } },
-      { kind: "unsupported", name: "injectContextAction" },
-    ],
-    [
-      { case: "shellCommandAction", value: {} },
-      { kind: "unsupported", name: "shellCommandAction" },
-    ],
-    [
-      { case: "goalContinuationAction", value: {} },
-      { kind: "unsupported", name: "goalContinuationAction" },
-    ],
-  ])("read %j", (action, expected) => {
-    expect(live(action)).toMatchObject({ ok: true, value: expected });
-  });
-
-  it("read the ends of background tasks", () => {
-    const result = live({
-      case: "backgroundTaskCompletionAction",
-      value: {
-        completions: [
-          {
-            taskId: "t1",
-            kind: 1,
-            status: 1,
-            title: "build",
-            detail: "ok",
-            outputPath: "/o",
-            toolCallId: "call_1",
-            reason: 1,
-          },
-          { taskId: "t2", kind: 2, status: 2, subagentId: "agent-1" },
-          { taskId: "t3", kind: 2, status: 3 },
-          { taskId: "t4", kind: 9 as 0, status: 1, reason: 2 },
-        ],
-      },
-    });
-    expect(result).toEqual({
-      ok: true,
-      value: {
-        kind: "backgroundCompletion",
-        completions: [
-          {
-            taskKind: "shell",
-            status: "completed",
-            taskId: "t1",
-            callId: "call_1",
-            title: "build",
-            detail: "ok",
-            outputPath: "/o",
-          },
-          { taskKind: "subagent", status: "failed", taskId: "t2", subagentId: "agent-1", title: "", detail: "" },
-          { taskKind: "subagent", status: "cancelled", taskId: "t3", title: "", detail: "" },
-          { taskKind: "other", status: "progress", taskId: "t4", title: "", detail: "" },
-        ],
-      },
-    });
-  });
-
-  it("make a simulated message of a plan, with the same id on a retry", () => {
-    const action: ActionBody = {
-      case: "executePlanAction",
-      value: { plan: { plan: "1. Do it" }, planFilePath: "/ws/p.md", executionMode: 1, planId: "p-1" },
-    };
-    const first = live(action);
-    const second = live(action);
-    if (!first.ok || first.value.kind !== "executePlan" || !second.ok || second.value.kind !== "executePlan")
-      throw new Error();
-    expect(first.value.message.simulated).toBe(true);
-    expect(first.value.message.text).toContain("1. Do it");
-    expect(first.value.message.messageId).toMatch(/^plan-[0-9a-f]{64}$/);
-    expect(second.value.message.messageId).toBe(first.value.message.messageId);
-    expect(fromBinary(UserMessageSchema, first.value.message.wire).executePlanInfo?.planId).toBe("p-1");
-    expect(live({ case: "executePlanAction", value: { kickoffMessageId: "msg-k" } })).toMatchObject({
-      value: { message: { messageId: "msg-k" } },
-    });
-  });
-
-  it.each<[ActionBody, object]>([
-    [
-      { case: "userMessageAction", value: {} },
-      { kind: "missing", field: "user_message" },
-    ],
-    [
-      { case: "userMessageAction", value: { userMessage: message, prependUserMessages: [{ text: "x" }] } },
-      { kind: "identity", field: "message_id", reason: "empty" },
-    ],
-    [
-      { case: "injectContextAction", value: { injectionId: "a b" } },
-      { kind: "identity", field: "injection_id", reason: "characters" },
-    ],
-    [
-      { case: "cancelSubagentAction", value: {} },
-      { kind: "missing", field: "subagent_id" },
-    ],
-    [
-      { case: "asyncAskQuestionCompletionAction", value: {} },
-      { kind: "identity", field: "original_tool_call_id", reason: "empty" },
-    ],
-  ])("refuse %j", (action, error) => {
-    expect(live(action)).toEqual({ ok: false, error });
-  });
-
-  it("name an action of a newer client by its number", () => {
-    const result = decodeUplink(Uint8Array.from([0x22, 3, 0xc2, 0x3e, 0]));
-    expect(result).toMatchObject({
-      ok: true,
-      value: { kind: "action", action: { kind: "unsupported", name: "action 1000" } },
-    });
-  });
-});
-
 describe("answers and control messages", () => {
   it("hand the exec answer through to those who know it", () => {
-    const result = decode({
+    const result = decodeClient({
       case: "execClientMessage",
       value: { id: 5, message: { case: "readResult", value: { result: { case: "success", value: { path: "/p" } } } } },
     });
@@ -456,7 +200,7 @@ describe("answers and control messages", () => {
   });
 
   it("hand the answer of the user through to those who know it", () => {
-    const result = decode({
+    const result = decodeClient({
       case: "interactionResponse",
       value: { id: 6, result: { case: "switchModeRequestResponse", value: {} } },
     });
@@ -500,7 +244,7 @@ describe("answers and control messages", () => {
     [{ case: "kvClientMessage", value: {} }, { kind: "unknown" }],
     [{ case: "clientHeartbeat", value: {} }, { kind: "heartbeat" }],
   ])("read %j", (body, expected) => {
-    expect(decode(body)).toEqual({ ok: true, value: expected });
+    expect(decodeClient(body)).toEqual({ ok: true, value: expected });
   });
 
   it("take an empty message, and one of a newer kind, as unknown", () => {
@@ -512,7 +256,7 @@ describe("answers and control messages", () => {
 describe("appendKind", () => {
   it("tells what opens a stream and what is alive", () => {
     const kindOf = (body: ClientBody): string => {
-      const result = decode(body);
+      const result = decodeClient(body);
       return result.ok ? appendKind(result.value) : "error";
     };
     expect(kindOf({ case: "runRequest", value: {} })).toBe("run");
@@ -520,72 +264,5 @@ describe("appendKind", () => {
     expect(kindOf({ case: "clientHeartbeat", value: {} })).toBe("heartbeat");
     expect(kindOf({ case: "kvClientMessage", value: {} })).toBe("other");
     expect(kindOf({ case: "conversationAction", value: {} })).toBe("other");
-  });
-});
-
-describe("hostile bytes", () => {
-  const seeds = [
-    clientBytes({
-      case: "runRequest",
-      value: {
-        conversationId: "conv-1",
-        conversationState: { readPaths: ["/a"] },
-        action: {
-          action: {
-            case: "userMessageAction",
-            value: {
-              userMessage: { ...message, selectedContext: { files: [{ path: "/f", content: "c" }] } },
-              requestContext: {
-                env: { shell: "sh" },
-                projectLayouts: [{ absPath: "/ws", childrenDirs: [{ absPath: "/ws/a" }] }],
-              },
-            },
-          },
-        },
-      },
-    }),
-    clientBytes({
-      case: "conversationAction",
-      value: { action: { case: "executePlanAction", value: { plan: { plan: "p" } } } },
-    }),
-    clientBytes({
-      case: "kvClientMessage",
-      value: { id: 1, message: { case: "getBlobResult", value: { blobData: Buffer.from("b") } } },
-    }),
-  ];
-  const isClean = (bytes: Uint8Array): boolean => {
-    const result = decodeUplink(bytes);
-    return result.ok || ["malformed", "identity", "missing"].includes(result.error.kind);
-  };
-
-  it("give a message or a tagged error, never an exception", () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
-        expect(isClean(bytes)).toBe(true);
-      }),
-      { numRuns: 2000 },
-    );
-  });
-
-  it("do so too when they are nearly right", () => {
-    const edit = fc.record({ at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }), cut: fc.boolean() });
-    fc.assert(
-      fc.property(fc.constantFrom(...seeds), fc.array(edit, { minLength: 1, maxLength: 6 }), (seed, edits) => {
-        let bytes = Uint8Array.from(seed);
-        for (const { at, byte, cut } of edits) {
-          const place = at % (bytes.byteLength + 1);
-          if (cut) bytes = Uint8Array.from([...bytes.subarray(0, place), ...bytes.subarray(place + 1)]);
-          else bytes[place] = byte;
-        }
-        expect(isClean(bytes)).toBe(true);
-      }),
-      { numRuns: 5000 },
-    );
-  });
-
-  it("do so when nested without end", () => {
-    // run_request, action, user_message_action, request_context, project_layouts, children_dirs and so on
-    const bytes = wrap([1, 2, 1, 2, 13, ...Array.from({ length: 20_000 }, () => 2)], Buffer.from([0x0a, 1, 0x61]));
-    expect(decodeUplink(bytes)).toEqual({ ok: false, error: { kind: "malformed", what: "AgentClientMessage" } });
   });
 });
