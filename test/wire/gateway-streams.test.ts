@@ -1,12 +1,29 @@
 import { encodeUpdate } from "@chartroom/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { append, clientMessage, Downstream, execResult, heartbeat, kvResult, run, RUN_SSE, runRequest, runSse, type StreamDialect } from "../support/gateway/agent-client.ts";
+import {
+  append,
+  clientMessage,
+  Downstream,
+  execResult,
+  heartbeat,
+  kvResult,
+  run,
+  RUN_SSE,
+  runRequest,
+  runSse,
+  type StreamDialect,
+} from "../support/gateway/agent-client.ts";
 import { type Harness, startGateway } from "../support/gateway/harness.ts";
 import { PEER_KINDS, type PeerKind } from "../support/gateway/peer.ts";
 import { settle, until } from "../support/gateway/until.ts";
 
 const text = (value: string): Uint8Array => encodeUpdate({ kind: "text", text: value });
-const FAILURE = { code: "PROVIDER_SERVER", title: "Provider error", detail: "The model provider failed.", retryable: true } as const;
+const FAILURE = {
+  code: "PROVIDER_SERVER",
+  title: "Provider error",
+  detail: "The model provider failed.",
+  retryable: true,
+} as const;
 
 let harness: Harness;
 beforeEach(async () => {
@@ -22,7 +39,9 @@ describe.each(WAYS)("RunSSE with appends over $kind in $dialect", ({ kind, diale
     const down = runSse(peer, "req-1", dialect);
     await down.opened();
     expect(down.status).toBe(200);
-    expect(down.headers["content-type"]).toBe(dialect === "connect" ? "text/event-stream" : "application/grpc-web+proto");
+    expect(down.headers["content-type"]).toBe(
+      dialect === "connect" ? "text/event-stream" : "application/grpc-web+proto",
+    );
     expect(harness.conversations.log).toEqual([]);
 
     const reply = await append(peer, "req-1", 0, runRequest({ messageId: "m-1" }));
@@ -73,29 +92,41 @@ describe.each(WAYS)("RunSSE with appends over $kind in $dialect", ({ kind, diale
 });
 
 describe.each(["h2c", "tls-h2"] as const)("Run over %s", (kind: PeerKind) => {
-  it.each(["connect", "grpcWeb"] as const)("carries both directions in one call, in %s", async (dialect: StreamDialect) => {
-    const stream = run(harness.peer(kind), "req-1", dialect);
-    await stream.opened();
-    stream.send(runRequest({ messageId: "m-1" }));
-    await until(() => harness.conversations.attached("req-1#1"));
-    const downlink = harness.conversations.downlink("req-1#1");
-    downlink.write(text("question"));
-    await stream.got(1);
-    stream.send(execResult(7));
-    await until(() => harness.conversations.log.includes("exec req-1#1"));
-    downlink.write(text("answer"));
-    harness.conversations.end("req-1#1");
-    expect(await stream.over()).toEqual({ kind: "completed" });
-    expect(stream.texts).toEqual(["question", "answer"]);
-    expect(stream.headers["content-type"]).toBe(dialect === "connect" ? "application/connect+proto" : "application/grpc-web+proto");
-  });
+  it.each(["connect", "grpcWeb"] as const)(
+    "carries both directions in one call, in %s",
+    async (dialect: StreamDialect) => {
+      const stream = run(harness.peer(kind), "req-1", dialect);
+      await stream.opened();
+      stream.send(runRequest({ messageId: "m-1" }));
+      await until(() => harness.conversations.attached("req-1#1"));
+      const downlink = harness.conversations.downlink("req-1#1");
+      downlink.write(text("question"));
+      await stream.got(1);
+      stream.send(execResult(7));
+      await until(() => harness.conversations.log.includes("exec req-1#1"));
+      downlink.write(text("answer"));
+      harness.conversations.end("req-1#1");
+      expect(await stream.over()).toEqual({ kind: "completed" });
+      expect(stream.texts).toEqual(["question", "answer"]);
+      expect(stream.headers["content-type"]).toBe(
+        dialect === "connect" ? "application/connect+proto" : "application/grpc-web+proto",
+      );
+    },
+  );
 
   it("speaks gRPC: the status comes as trailers", async () => {
-    const call = harness.peer(kind).open("POST", "/agent.v1.AgentService/Run", { "content-type": "application/grpc", te: "trailers" });
+    const call = harness
+      .peer(kind)
+      .open("POST", "/agent.v1.AgentService/Run", { "content-type": "application/grpc", te: "trailers" });
     const stream = new Downstream(call, "connect");
     await stream.opened();
     expect(stream.headers["content-type"]).toBe("application/grpc+proto");
-    call.up.write(Buffer.concat([Buffer.from([0, 0, 0, 0, runRequest({ messageId: "m-1" }).byteLength]), runRequest({ messageId: "m-1" })]));
+    call.up.write(
+      Buffer.concat([
+        Buffer.from([0, 0, 0, 0, runRequest({ messageId: "m-1" }).byteLength]),
+        runRequest({ messageId: "m-1" }),
+      ]),
+    );
     await until(() => harness.conversations.calls.some((one) => one.kind === "attach"));
     const streamId = harness.conversations.envelopes[0]?.generation.streamId ?? "";
     harness.conversations.downlink(streamId).write(text("over gRPC"));
@@ -133,13 +164,16 @@ describe.each(["h2c", "tls-h2"] as const)("Run over %s", (kind: PeerKind) => {
 });
 
 it("refuses Run over HTTP/1.1 with status 505", async () => {
-  const reply = await harness.peer("h1").send("POST", "/agent.v1.AgentService/Run", { "content-type": "application/connect+proto" });
+  const reply = await harness
+    .peer("h1")
+    .send("POST", "/agent.v1.AgentService/Run", { "content-type": "application/connect+proto" });
   expect(reply.status).toBe(505);
 });
 
 it("gives a Run without a request id an id of the server's own, new for each stream", async () => {
   const peer = harness.peer("h2c");
-  for (const conversationId of ["conv-1", "conv-2"]) run(peer, undefined).send(runRequest({ conversationId, messageId: "m-1" }));
+  for (const conversationId of ["conv-1", "conv-2"])
+    run(peer, undefined).send(runRequest({ conversationId, messageId: "m-1" }));
   await until(() => harness.conversations.calls.filter((call) => call.kind === "attach").length === 2);
   const ids = harness.conversations.envelopes.map(({ generation }) => generation.requestId as string);
   expect(new Set(ids).size).toBe(2);

@@ -1,9 +1,27 @@
-import { type Decoded, decodeEndStream, decodeTrailers, encodeFrame, FLAG_END_STREAM, FLAG_TRAILERS, FrameReader, type StreamEnd, agent, aiserver, create, fromBinary, toBinary, type MessageInitShape } from "@chartroom/protocol";
+import {
+  type Decoded,
+  decodeEndStream,
+  decodeTrailers,
+  encodeFrame,
+  FLAG_END_STREAM,
+  FLAG_TRAILERS,
+  FrameReader,
+  type StreamEnd,
+  agent,
+  aiserver,
+  create,
+  fromBinary,
+  toBinary,
+  type MessageInitShape,
+} from "@chartroom/protocol";
 import type { OpenCall, Peer, Reply } from "./peer.ts";
 import { until } from "./until.ts";
 
 export type StreamDialect = "connect" | "grpcWeb";
-const CONTENT_TYPE: Readonly<Record<StreamDialect, string>> = { connect: "application/connect+proto", grpcWeb: "application/grpc-web+proto" };
+const CONTENT_TYPE: Readonly<Record<StreamDialect, string>> = {
+  connect: "application/connect+proto",
+  grpcWeb: "application/grpc-web+proto",
+};
 
 export const RUN = "/agent.v1.AgentService/Run";
 export const RUN_SSE = "/agent.v1.AgentService/RunSSE";
@@ -87,23 +105,52 @@ export function textOf(message: ServerMessage): string {
 }
 
 /** Opens the downlink of a request id. */
-export function runSse(peer: Peer, requestId: string, dialect: StreamDialect = "connect", headers: Readonly<Record<string, string>> = {}): Downstream {
-  const call = peer.open("POST", RUN_SSE, { "content-type": CONTENT_TYPE[dialect], "x-request-id": requestId, ...headers });
+export function runSse(
+  peer: Peer,
+  requestId: string,
+  dialect: StreamDialect = "connect",
+  headers: Readonly<Record<string, string>> = {},
+): Downstream {
+  const call = peer.open("POST", RUN_SSE, {
+    "content-type": CONTENT_TYPE[dialect],
+    "x-request-id": requestId,
+    ...headers,
+  });
   const body = toBinary(aiserver.BidiRequestIdSchema, create(aiserver.BidiRequestIdSchema, { requestId }));
   call.up.end(encodeFrame(0, body));
   return new Downstream(call, dialect);
 }
 
 /** Opens a stream of both directions; messages go up through `send`. */
-export function run(peer: Peer, requestId: string | undefined, dialect: StreamDialect = "connect", headers: Readonly<Record<string, string>> = {}): Downstream & { send(message: Uint8Array): void } {
-  const call = peer.open("POST", RUN, { "content-type": CONTENT_TYPE[dialect], ...(requestId === undefined ? {} : { "x-request-id": requestId }), ...headers });
+export function run(
+  peer: Peer,
+  requestId: string | undefined,
+  dialect: StreamDialect = "connect",
+  headers: Readonly<Record<string, string>> = {},
+): Downstream & { send(message: Uint8Array): void } {
+  const call = peer.open("POST", RUN, {
+    "content-type": CONTENT_TYPE[dialect],
+    ...(requestId === undefined ? {} : { "x-request-id": requestId }),
+    ...headers,
+  });
   const down = new Downstream(call, dialect);
   return Object.assign(down, { send: (message: Uint8Array) => void call.up.write(encodeFrame(0, message)) });
 }
 
 /** Sends a message as an append. */
-export function append(peer: Peer, requestId: string, seqno: number, message: Uint8Array, headers: Readonly<Record<string, string>> = {}): Promise<Reply> {
-  return peer.send("POST", BIDI_APPEND, { "content-type": "application/proto", "x-request-id": requestId, ...headers }, appendBody(requestId, seqno, message));
+export function append(
+  peer: Peer,
+  requestId: string,
+  seqno: number,
+  message: Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Reply> {
+  return peer.send(
+    "POST",
+    BIDI_APPEND,
+    { "content-type": "application/proto", "x-request-id": requestId, ...headers },
+    appendBody(requestId, seqno, message),
+  );
 }
 
 export function appendBody(requestId: string, seqno: number, message: Uint8Array): Uint8Array {
@@ -115,7 +162,9 @@ export function appendBody(requestId: string, seqno: number, message: Uint8Array
   return toBinary(aiserver.BidiAppendRequestSchema, request);
 }
 
-export function clientMessage(message: NonNullable<MessageInitShape<typeof agent.AgentClientMessageSchema>["message"]>): Uint8Array {
+export function clientMessage(
+  message: NonNullable<MessageInitShape<typeof agent.AgentClientMessageSchema>["message"]>,
+): Uint8Array {
   return toBinary(agent.AgentClientMessageSchema, create(agent.AgentClientMessageSchema, { message }));
 }
 

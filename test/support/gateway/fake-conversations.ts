@@ -35,7 +35,9 @@ export class FakeConversations implements Conversations {
   readonly downlinks = new Map<string, Downlink[]>();
   readonly lost: string[] = [];
   onSubmit: ((envelope: CommandEnvelope) => Receipt | Promise<Receipt> | undefined) | undefined;
-  onAttach: ((generation: Generation, downlink: Downlink) => AttachReceipt | Promise<AttachReceipt> | undefined) | undefined;
+  onAttach:
+    | ((generation: Generation, downlink: Downlink) => AttachReceipt | Promise<AttachReceipt> | undefined)
+    | undefined;
   onReply: (() => Receipt | Promise<Receipt>) | undefined;
   onBinding: (() => void) | undefined;
   lookUps = 0;
@@ -46,7 +48,8 @@ export class FakeConversations implements Conversations {
     const { generation, message } = envelope;
     const own = await this.onSubmit?.(envelope);
     if (own !== undefined && own.kind !== "run") return own;
-    const conversationId = message.kind === "action" ? this.#bound(generation)?.conversationId : message.request.conversationId;
+    const conversationId =
+      message.kind === "action" ? this.#bound(generation)?.conversationId : message.request.conversationId;
     if (conversationId === undefined) return { kind: "dropped", reason: "no conversation" };
     if (message.kind !== "action") {
       this.bindings.set(keyOf(generation), {
@@ -116,7 +119,8 @@ export class FakeConversations implements Conversations {
   /** Ends the Run of a stream: what the store says of it, then the terminal on its downlink. */
   end(streamId: string, terminal: Terminal = { kind: "completed" }): void {
     for (const [key, binding] of this.bindings) {
-      if (`${key.split(" ")[1]}#${binding.generation}` === streamId) this.bindings.set(key, { ...binding, live: false });
+      if (`${key.split(" ")[1]}#${binding.generation}` === streamId)
+        this.bindings.set(key, { ...binding, live: false });
     }
     this.downlinks.get(streamId)?.at(-1)?.end(terminal);
   }
@@ -141,7 +145,9 @@ export class FakeConversations implements Conversations {
   }
 
   async #reply(generation: Generation): Promise<Receipt> {
-    return (await this.onReply?.()) ?? { kind: "acknowledged", conversationId: this.#bound(generation)?.conversationId };
+    return (
+      (await this.onReply?.()) ?? { kind: "acknowledged", conversationId: this.#bound(generation)?.conversationId }
+    );
   }
 
   #bound(generation: Generation): Binding | undefined {
@@ -149,7 +155,12 @@ export class FakeConversations implements Conversations {
   }
 }
 
-const REPLACED = { code: "REPLACED", title: "Replaced", detail: "Another connection took over.", retryable: false } as const;
+const REPLACED = {
+  code: "REPLACED",
+  title: "Replaced",
+  detail: "Another connection took over.",
+  retryable: false,
+} as const;
 
 function keyOf(generation: Generation): string {
   return `${generation.member} ${generation.requestId as string}`;

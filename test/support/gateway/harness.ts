@@ -27,7 +27,12 @@ export interface HarnessOptions {
 }
 
 const MEMBERS: Readonly<Record<string, string>> = { "token-ann": "ann", "token-bob": "bob" };
-export const UNAUTHENTICATED = { code: "UNAUTHENTICATED", title: "Not signed in", detail: "A valid token is required.", retryable: false } as const;
+export const UNAUTHENTICATED = {
+  code: "UNAUTHENTICATED",
+  title: "Not signed in",
+  detail: "A valid token is required.",
+  retryable: false,
+} as const;
 
 const certificate = selfSigned();
 

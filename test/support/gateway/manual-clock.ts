@@ -32,7 +32,9 @@ export class ManualClock implements Clock {
   advance(ms: number): void {
     const end = this.#now + ms;
     for (;;) {
-      const due = [...this.#timers].filter(([, { at }]) => at <= end).toSorted((a, b) => a[1].at - b[1].at || a[0] - b[0])[0];
+      const due = [...this.#timers]
+        .filter(([, { at }]) => at <= end)
+        .toSorted((a, b) => a[1].at - b[1].at || a[0] - b[0])[0];
       if (due === undefined) break;
       const [id, { at, fn }] = due;
       this.#timers.delete(id);

@@ -17,7 +17,11 @@ export interface Reply {
 export interface OpenCall {
   readonly up: Writable;
   /** Resolves with the headers of the answer. */
-  readonly head: Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly down: Readable }>;
+  readonly head: Promise<{
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly down: Readable;
+  }>;
   /** Trailers of HTTP/2, once the answer is over. */
   readonly trailers: () => Readonly<Record<string, string>>;
   /** Drops the call without a word. */
@@ -28,7 +32,12 @@ export interface Peer {
   readonly kind: PeerKind;
   open(method: string, path: string, headers?: Readonly<Record<string, string>>): OpenCall;
   /** A whole request and its whole answer. */
-  send(method: string, path: string, headers?: Readonly<Record<string, string>>, body?: Uint8Array | string): Promise<Reply>;
+  send(
+    method: string,
+    path: string,
+    headers?: Readonly<Record<string, string>>,
+    body?: Uint8Array | string,
+  ): Promise<Reply>;
   close(): void;
 }
 
@@ -83,11 +92,15 @@ function http2Peer(kind: "h2c" | "tls-h2", port: number, ca: string): Base {
       const stream = session.request({ ":method": method, ":path": path, ...headers }, { endStream: false });
       const trailers: Record<string, string> = {};
       stream.on("trailers", (got) => Object.assign(trailers, flat(got)));
-      const head = new Promise<{ status: number; headers: Record<string, string>; down: Readable }>((resolve, reject) => {
-        stream.once("response", (got) => resolve({ status: Number(got[":status"]), headers: flat(got), down: stream }));
-        stream.once("error", reject);
-        stream.once("close", () => reject(new Error("closed without an answer")));
-      });
+      const head = new Promise<{ status: number; headers: Record<string, string>; down: Readable }>(
+        (resolve, reject) => {
+          stream.once("response", (got) =>
+            resolve({ status: Number(got[":status"]), headers: flat(got), down: stream }),
+          );
+          stream.once("error", reject);
+          stream.once("close", () => reject(new Error("closed without an answer")));
+        },
+      );
       head.catch(() => undefined);
       stream.on("error", () => undefined);
       return { up: stream, head, trailers: () => trailers, abort: () => stream.close(http2.constants.NGHTTP2_CANCEL) };

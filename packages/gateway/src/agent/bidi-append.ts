@@ -1,6 +1,18 @@
 import { createHash } from "node:crypto";
 import type { Failure, Principal } from "@chartroom/domain";
-import { type Append, decodeAppend, decodeUplink, FrameReader, framePayload, inflateBody, parseHeaders, wireFailure, type CallHeaders, type Decoded, type HeaderSource } from "@chartroom/protocol";
+import {
+  type Append,
+  decodeAppend,
+  decodeUplink,
+  FrameReader,
+  framePayload,
+  inflateBody,
+  parseHeaders,
+  wireFailure,
+  type CallHeaders,
+  type Decoded,
+  type HeaderSource,
+} from "@chartroom/protocol";
 import type { Answer } from "../exchange/exchange.ts";
 import type { OpenExchange } from "../exchange/exchanges.ts";
 import { FAILURES } from "../failures.ts";
@@ -39,7 +51,12 @@ export async function handleBidiAppend(request: HttpRequest, response: HttpRespo
   else (framed ? answerEmptyFramed : answerEmpty)(response);
 }
 
-async function readAppend(body: Uint8Array, framed: boolean, header: HeaderSource, limit: number): Promise<Decoded<Append>> {
+async function readAppend(
+  body: Uint8Array,
+  framed: boolean,
+  header: HeaderSource,
+  limit: number,
+): Promise<Decoded<Append>> {
   const plain = await inflateBody(body, header("content-encoding"), 2 * limit + 1024);
   if (!plain.ok) return plain;
   const message = framed || isEnvelope(plain.value) ? await unwrap(plain.value, 2 * limit + 1024) : plain;
@@ -58,12 +75,18 @@ async function unwrap(body: Uint8Array, limit: number): Promise<Decoded<Uint8Arr
   const end = reader.end();
   if (!end.ok) return end;
   const [frame, second] = frames.value;
-  if (frame === undefined || second !== undefined) return { ok: false, error: { kind: "malformed", what: "one message" } };
+  if (frame === undefined || second !== undefined)
+    return { ok: false, error: { kind: "malformed", what: "one message" } };
   return framePayload(frame, limit);
 }
 
 /** Takes an append that is decoded; gives why it failed, or nothing. */
-export async function takeAppend(append: Append, principal: Principal, header: HeaderSource, ports: AgentPorts): Promise<Answer> {
+export async function takeAppend(
+  append: Append,
+  principal: Principal,
+  header: HeaderSource,
+  ports: AgentPorts,
+): Promise<Answer> {
   if (append.message.byteLength > ports.limits.messageBytes) return FAILURES.tooLarge;
   const opened = ports.exchanges.get(principal, append.requestId);
   if (opened === undefined) return FAILURES.tooManyExchanges;
@@ -72,7 +95,8 @@ export async function takeAppend(append: Append, principal: Principal, header: H
   if (!message.ok) {
     await opened.exchange.ready();
     // speech to text sends appends as well, with ids and messages of its own (wire section 3)
-    const foreign = message.error.kind === "malformed" && message.error.what === "AgentClientMessage" && !opened.uplink.known;
+    const foreign =
+      message.error.kind === "malformed" && message.error.what === "AgentClientMessage" && !opened.uplink.known;
     if (foreign) return opened.exchange.drop(undefined, "not a message of the agent");
     return refuse(opened, append, wireFailure(message.error));
   }
@@ -97,7 +121,13 @@ export function digestOf(message: Uint8Array): string {
 /** A message that cannot be read fails its call; its number counts as received, and a stream that waits for it ends. */
 function refuse({ exchange, uplink }: OpenExchange, append: Append, failure: Failure): Failure {
   exchange.failWaiting(failure);
-  const nothing = { seqno: append.seqno, message: { kind: "heartbeat" }, headers: NO_HEADERS, size: 0, digest: "" } as const;
+  const nothing = {
+    seqno: append.seqno,
+    message: { kind: "heartbeat" },
+    headers: NO_HEADERS,
+    size: 0,
+    digest: "",
+  } as const;
   void uplink.take(nothing);
   return failure;
 }

@@ -32,7 +32,12 @@ export function acceptStream(request: HttpRequest, response: HttpResponse): Dial
   const dialect = dialectOf(request.headers["content-type"], isHttp2(response));
   if (dialect === undefined) {
     request.resume();
-    answer(response, 415, { "content-type": "text/plain; charset=utf-8", "accept-post": Object.values(STREAM_TYPE).join(", ") }, "");
+    answer(
+      response,
+      415,
+      { "content-type": "text/plain; charset=utf-8", "accept-post": Object.values(STREAM_TYPE).join(", ") },
+      "",
+    );
   }
   return dialect;
 }
@@ -43,7 +48,12 @@ export function refusedByHeaders(request: HttpRequest, dialect: Dialect): Failur
 }
 
 /** Opens the stream: its headers and a heartbeat go out. It counts as waiting until it has a Run or is over. */
-export function openStream(response: HttpResponse, dialect: Dialect, method: StreamMethod, ports: AgentPorts): Transport {
+export function openStream(
+  response: HttpResponse,
+  dialect: Dialect,
+  method: StreamMethod,
+  ports: AgentPorts,
+): Transport {
   const transport = new Transport(response, dialect, headersOf(dialect, method), ports);
   ports.waiting.add(transport);
   transport.onClaim(() => ports.waiting.delete(transport));
@@ -53,9 +63,18 @@ export function openStream(response: HttpResponse, dialect: Dialect, method: Str
 }
 
 /** Answers a stream call with its terminal alone: status 200, the error inside (wire section 12). */
-export function refuseStream(request: HttpRequest, response: HttpResponse, dialect: Dialect, method: StreamMethod, failure: Failure): void {
+export function refuseStream(
+  request: HttpRequest,
+  response: HttpResponse,
+  dialect: Dialect,
+  method: StreamMethod,
+  failure: Failure,
+): void {
   request.resume();
   const { tail, trailers } = encodeTerminal(dialect, { kind: "error", failure });
   const ignore = (): void => undefined;
-  openOutlet(response, headersOf(dialect, method), dialect === "grpc", { drained: ignore, closed: ignore }).end(tail, trailers);
+  openOutlet(response, headersOf(dialect, method), dialect === "grpc", { drained: ignore, closed: ignore }).end(
+    tail,
+    trailers,
+  );
 }

@@ -1,4 +1,12 @@
-import { decodeRequestId, type Decoded, FrameReader, framePayload, inflateBody, parseHeaders, wireFailure } from "@chartroom/protocol";
+import {
+  decodeRequestId,
+  type Decoded,
+  FrameReader,
+  framePayload,
+  inflateBody,
+  parseHeaders,
+  wireFailure,
+} from "@chartroom/protocol";
 import type { RequestId } from "@chartroom/domain";
 import { FAILURES } from "../failures.ts";
 import { discardBody, readBody } from "../http/body.ts";

@@ -1,4 +1,11 @@
-import { type CallHeaders, decodeUplink, type Frame, FrameReader, framePayload, wireFailure } from "@chartroom/protocol";
+import {
+  type CallHeaders,
+  decodeUplink,
+  type Frame,
+  FrameReader,
+  framePayload,
+  wireFailure,
+} from "@chartroom/protocol";
 import type { UplinkMessage } from "@chartroom/domain";
 import type { Exchange } from "../exchange/exchange.ts";
 import type { GenerationRecord } from "../exchange/generation.ts";

@@ -90,7 +90,8 @@ export class AppendUplink {
         return;
       case "late":
         if (message.kind === "run") this.#reopen(pending);
-        else if (message.kind === "prewarm") answer.resolve(this.#exchange.drop(this.#exchange.current, "late prewarm"));
+        else if (message.kind === "prewarm")
+          answer.resolve(this.#exchange.drop(this.#exchange.current, "late prewarm"));
         // its place in the order is gone, but the conversation may still want it
         else this.#dispatch(pending, this.#exchange.current);
         return;

@@ -172,9 +172,7 @@ export class Exchange {
       const found = await (this.#lookedUp ??= this.#adopt());
       const known = knownOf(this.#current);
       const binding =
-        known === undefined
-          ? found.binding
-          : await this.#ports.conversations.binding(this.principal, this.requestId);
+        known === undefined ? found.binding : await this.#ports.conversations.binding(this.principal, this.requestId);
       return decideOpening(incoming, known, binding);
     } catch {
       this.#lookedUp = undefined;
@@ -269,7 +267,9 @@ export class Exchange {
   }
 
   /** The conversations' border: what they throw becomes a refusal. */
-  async #receipt<R extends Receipt | AttachReceipt>(call: Promise<R>): Promise<R | Extract<Receipt, { kind: "refused" }>> {
+  async #receipt<R extends Receipt | AttachReceipt>(
+    call: Promise<R>,
+  ): Promise<R | Extract<Receipt, { kind: "refused" }>> {
     try {
       return await call;
     } catch {

@@ -57,12 +57,16 @@ export class Exchanges {
     if (this.#sweeping || this.#closed) return;
     this.#sweeping = true;
     const { clock, limits } = this.#ports;
-    clock.setTimeout(() => {
-      this.#sweeping = false;
-      const before = clock.now() - limits.retentionMs;
-      for (const [key, opened] of this.#open) if (unused(opened) && opened.exchange.usedMs <= before) this.#open.delete(key);
-      if (this.#open.size > 0) this.#sweepLater();
-    }, Math.ceil(limits.retentionMs / 10));
+    clock.setTimeout(
+      () => {
+        this.#sweeping = false;
+        const before = clock.now() - limits.retentionMs;
+        for (const [key, opened] of this.#open)
+          if (unused(opened) && opened.exchange.usedMs <= before) this.#open.delete(key);
+        if (this.#open.size > 0) this.#sweepLater();
+      },
+      Math.ceil(limits.retentionMs / 10),
+    );
   }
 
   #evict(): boolean {

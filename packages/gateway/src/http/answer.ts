@@ -6,7 +6,12 @@ import { type HttpResponse, ignoreErrors } from "./types.ts";
 const NOTHING = new Uint8Array(0);
 
 /** Answers with a whole body. A client that went away is none to answer. */
-export function answer(response: HttpResponse, status: number, headers: OutgoingHeaders, body: Uint8Array | string): void {
+export function answer(
+  response: HttpResponse,
+  status: number,
+  headers: OutgoingHeaders,
+  body: Uint8Array | string,
+): void {
   if (response.destroyed || response.headersSent) return;
   ignoreErrors(response);
   response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });

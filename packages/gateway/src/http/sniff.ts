@@ -19,7 +19,12 @@ export function connectionKind(head: Uint8Array): ConnectionKind | undefined {
  * Looks at the first bytes of a connection, gives them back to it and says what it is, once. A connection that has not
  * said enough within `limitMs` is closed.
  */
-export function sniff(socket: net.Socket, clock: Clock, limitMs: number, decided: (kind: ConnectionKind) => void): void {
+export function sniff(
+  socket: net.Socket,
+  clock: Clock,
+  limitMs: number,
+  decided: (kind: ConnectionKind) => void,
+): void {
   let head: Buffer = Buffer.alloc(0);
   const timer = clock.setTimeout(() => socket.destroy(), limitMs);
   const look = (): void => {

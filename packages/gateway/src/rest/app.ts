@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Principal } from "@chartroom/domain";
@@ -41,7 +40,7 @@ export function createRestApp(readiness: () => Readiness | Promise<Readiness>, r
   const handle = (request: HttpRequest, response: HttpResponse): void => {
     if (isHttp2(response)) stripHopHeaders(response);
     ignoreErrors(response);
-    void listener(request as IncomingMessage, response as ServerResponse);
+    void listener(request, response);
   };
   return {
     health: handle,

@@ -12,12 +12,15 @@ const HOP_HEADERS: ReadonlySet<string> = new Set([
 
 /** Makes a response leave out the headers of one hop. */
 export function stripHopHeaders(response: Http2ServerResponse): void {
-  const writeHead = response.writeHead.bind(response) as (status: number, headers?: OutgoingHttpHeaders) => Http2ServerResponse;
+  const writeHead = response.writeHead.bind(response) as (
+    status: number,
+    headers?: OutgoingHttpHeaders,
+  ) => Http2ServerResponse;
   const setHeader = response.setHeader.bind(response);
-  response.writeHead = ((status: number, ...rest: readonly unknown[]) => {
+  response.writeHead = (status: number, ...rest: readonly unknown[]) => {
     const headers = rest.find((one) => typeof one === "object") as OutgoingHttpHeaders | undefined;
     return writeHead(status, headers && Object.fromEntries(Object.entries(headers).filter(([name]) => !isHop(name))));
-  }) as typeof response.writeHead;
+  };
   response.setHeader = (name, value) => {
     if (!isHop(name)) setHeader(name, value);
   };

@@ -1,5 +1,16 @@
-import { Code, ConnectError, createConnectRouter, createContextKey, type HandlerContext, type Interceptor } from "@connectrpc/connect";
-import { compressionGzip, universalRequestFromNodeRequest, universalResponseToNodeResponse } from "@connectrpc/connect-node";
+import {
+  Code,
+  ConnectError,
+  createConnectRouter,
+  createContextKey,
+  type HandlerContext,
+  type Interceptor,
+} from "@connectrpc/connect";
+import {
+  compressionGzip,
+  universalRequestFromNodeRequest,
+  universalResponseToNodeResponse,
+} from "@connectrpc/connect-node";
 import type { Principal } from "@chartroom/domain";
 import type { Authenticate } from "../agent/ports.ts";
 import type { Call, Rpc } from "../face/rpc.ts";
@@ -17,7 +28,12 @@ const callerKey = createContextKey<Principal | undefined>(undefined);
  * Serves unary calls and small streams through the RPC library: protobuf and JSON, gzip, Connect, gRPC-Web and gRPC.
  * The caller is known before a body is read. `readMaxBytes` bounds one message.
  */
-export function createRpcRouter(rpcs: readonly Rpc[], authenticate: Authenticate, readMaxBytes: number, shutdown: AbortSignal): RpcRouter {
+export function createRpcRouter(
+  rpcs: readonly Rpc[],
+  authenticate: Authenticate,
+  readMaxBytes: number,
+  shutdown: AbortSignal,
+): RpcRouter {
   const gate = async (context: HandlerContext): Promise<void> => {
     const caller = await authenticate((name) => context.requestHeader.get(name) ?? undefined);
     if (!caller.ok) throw toConnectError(caller.error);
@@ -40,7 +56,10 @@ export function createRpcRouter(rpcs: readonly Rpc[], authenticate: Authenticate
         ignoreErrors(response);
         void (async () => {
           try {
-            await universalResponseToNodeResponse(await handler(universalRequestFromNodeRequest(request, response, undefined, undefined)), response);
+            await universalResponseToNodeResponse(
+              await handler(universalRequestFromNodeRequest(request, response, undefined, undefined)),
+              response,
+            );
           } catch {
             // the client went away in the middle of its answer, or sent no host
             if (!response.headersSent) response.writeHead(400).end();

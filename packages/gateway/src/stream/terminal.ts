@@ -27,6 +27,8 @@ export function encodeTerminal(dialect: Dialect, terminal: Terminal): EncodedTer
 function trailersOf(text: Uint8Array): OutgoingHeaders {
   const lines = Buffer.from(text).toString("latin1").split("\r\n");
   return Object.fromEntries(
-    lines.filter((line) => line !== "").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
+    lines
+      .filter((line) => line !== "")
+      .map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
   );
 }
