@@ -138,7 +138,8 @@ export const conversationMachine = setup({
     restoresTo: ({ event }, params: { readonly state: string }) =>
       event.type === "restored" && event.resume === params.state,
     inboxNotEmpty: ({ context }) => context.joins > 0,
-    preparedWithInbox: ({ context, event }) => isCurrent(context, event) && event.type === "prepared" && event.joins > 0,
+    preparedWithInbox: ({ context, event }) =>
+      isCurrent(context, event) && event.type === "prepared" && event.joins > 0,
     preparedToSummarize: ({ context, event }) => isCurrent(context, event) && context.runKind === "summarize",
     completedWithInbox: ({ context, event }) => isCurrent(context, event) && context.joins > 0,
     mayCallModel: ({ context }) => context.attached,
