@@ -39,14 +39,16 @@ export interface Chart {
   readonly transitions: readonly ChartTransition[];
 }
 
-/** Reads a chart off a machine, by XState's own directed graph of it. */
+/** Reads a chart off a machine, by XState's own directed graph of it and the eventless transitions, which that leaves out. */
 export function chartOf(machine: AnyStateMachine): Chart {
   const states: ChartState[] = [];
   const transitions: ChartTransition[] = [];
   const visit = (node: DirectedGraphNode, parent: string | null) => {
     const { stateNode } = node;
     states.push(stateOf(stateNode, parent));
-    for (const { source, transition } of node.edges) {
+    // XState's graph leaves eventless transitions out
+    const eventless = (stateNode.always ?? []).map((transition) => ({ source: stateNode, transition }));
+    for (const { source, transition } of [...node.edges, ...eventless]) {
       const entry: ChartTransition = {
         source: source.id,
         type: transition.eventType,

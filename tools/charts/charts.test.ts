@@ -45,6 +45,7 @@ stateDiagram-v2
   modeling --> modeling : error streamModel [mayRetry]
   modeling --> checkpointing : error streamModel / noteFailed
   waitingTools --> modeling : tool.settled [allSettled]
+  waitingTools --> modeling : always [noCalls]
   checkpointing --> idle : done commit / announceEnd
   checkpointing --> idle : error commit / noteFailed, announceEnd
   checkpointing --> idle : after commitBound / noteFailed, announceEnd
