@@ -4,6 +4,7 @@ import fs from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { Consent, type User, yesUser } from "../src/execution/consent.ts";
+import type { ExecPorts } from "../src/execution/exec.ts";
 import { type ClientMessage, type ExecListener, Executions } from "../src/execution/executions.ts";
 import { McpServers } from "../src/mcp/servers.ts";
 import { Shells } from "../src/shells/shells.ts";
@@ -21,7 +22,7 @@ export class Bench {
   readonly log: string[] = [];
   /** What was sent, per stream; the last one is the present stream. */
   readonly streams: ClientMessage[][] = [];
-  mcp = McpServers.none();
+  readonly #ports: ExecPorts & { mcp: McpServers };
   #nextId = 1;
   #waiting: (() => void)[] = [];
 
@@ -33,22 +34,16 @@ export class Bench {
       started: ({ kind }) => this.log.push(`started ${kind}`),
       finished: ({ kind }, outcome) => this.log.push(`finished ${kind} ${outcome}`),
     };
-    const consent = new Consent(user);
-    const bench = this;
-    this.executions = new Executions(
-      {
-        folder,
-        consent,
-        shells: this.shells,
-        get mcp() {
-          return bench.mcp;
-        },
-        clock: systemClock,
-        context: () => Promise.resolve(create(RequestContextSchema, { cloudRule: "context" })),
-        subagents: { run: () => Promise.reject(new Error("no subagents here")) },
-      },
-      listener,
-    );
+    this.#ports = {
+      folder,
+      consent: new Consent(user),
+      shells: this.shells,
+      mcp: McpServers.none(),
+      clock: systemClock,
+      context: () => Promise.resolve(create(RequestContextSchema, { cloudRule: "context" })),
+      subagents: { run: () => Promise.reject(new Error("no subagents here")) },
+    };
+    this.executions = new Executions(this.#ports, listener);
     this.connect();
   }
 
@@ -64,8 +59,12 @@ export class Bench {
   async close(): Promise<void> {
     this.executions.abortAll();
     this.shells.close();
-    this.mcp.close();
+    this.#ports.mcp.close();
     await fs.rm(this.base, { recursive: true });
+  }
+
+  set mcp(servers: McpServers) {
+    this.#ports.mcp = servers;
   }
 
   path(name: string): string {
