@@ -20,6 +20,7 @@ import { CommandHandler } from "./command-handler.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { failure } from "./failures.ts";
 import { Registry } from "./registry.ts";
+import { Sweeper } from "./sweeper.ts";
 import { StreamTable } from "./stream-table.ts";
 
 /** The conversations of this process; the gateway's one door. */
@@ -29,6 +30,7 @@ export class ConversationService implements Conversations {
   readonly #capacity: Capacity;
   readonly #streams = new StreamTable();
   readonly #handler: CommandHandler;
+  readonly #sweeper: Sweeper;
   #draining = false;
 
   constructor(deps: ConversationDeps) {
@@ -39,6 +41,7 @@ export class ConversationService implements Conversations {
       perMember: deps.settings.maxOpenRunsPerMember,
     });
     this.#handler = new CommandHandler(this.#capacity, this.#streams);
+    this.#sweeper = new Sweeper(deps, this.registry);
     this.registry.onActivated = (activation) => {
       activation.onIdle = () => void this.#handler.openWaiting(activation);
       void activation.released.promise.then(() => {
@@ -46,6 +49,11 @@ export class ConversationService implements Conversations {
         this.#streams.forget(activation);
       });
     };
+  }
+
+  /** Begins to look for conversations whose deadline has passed. */
+  start(): void {
+    this.#sweeper.start();
   }
 
   get openRuns(): number {
@@ -167,9 +175,15 @@ export class ConversationService implements Conversations {
     return { ...bound, live };
   }
 
+  /** The node's lease is gone: another node may own any of its conversations, so it says nothing more for them. */
+  loseAll(): void {
+    for (const activation of this.registry.all()) activation.send({ type: "fence.lost" });
+  }
+
   /** Refuses new commands, lets open Runs end within the limit, then ends their streams as retryable. */
   async drain(limitMs: number): Promise<void> {
     this.#draining = true;
+    this.#sweeper.stop();
     const { clock } = this.#deps;
     const deadline = clock.now() + limitMs;
     const busy = (): boolean => this.registry.all().some((activation) => activation.phase !== "idle");

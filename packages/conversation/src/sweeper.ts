@@ -1,0 +1,38 @@
+import type { Timer } from "@chartroom/domain";
+import type { ConversationDeps } from "./deps.ts";
+import type { Registry } from "./registry.ts";
+
+/** Brings back the conversations whose stored deadline has passed, so that a parked Run ends although nobody asks; and lets old output go. */
+export class Sweeper {
+  readonly #deps: ConversationDeps;
+  readonly #registry: Registry;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(deps: ConversationDeps, registry: Registry) {
+    this.#deps = deps;
+    this.#registry = registry;
+  }
+
+  start(): void {
+    const { clock, settings } = this.#deps;
+    this.#timer = clock.setTimeout(
+      () => void this.sweep().finally(() => !this.#stopped && this.start()),
+      settings.sweepMs,
+    );
+  }
+
+  async sweep(): Promise<void> {
+    const { clock, log, settings, store } = this.#deps;
+    log.prune(clock.now(), settings.outputRetentionMs);
+    // a database that is away is met again at the next round
+    const overdue = await store.overdue(clock.now(), 50).catch(() => []);
+    for (const { conversationId, member } of overdue)
+      await this.#registry.get(conversationId, member, { create: false }).catch(() => undefined);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    if (this.#timer !== undefined) this.#deps.clock.clearTimeout(this.#timer);
+  }
+}
