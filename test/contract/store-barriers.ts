@@ -193,7 +193,7 @@ export function barriers(adapter: () => StoreAdapter): void {
       for (let round = 0; round < 5; round++) {
         const [one, two] = await Promise.all([take(store, fresh("c")), take(store, fresh("c"))]);
         const of = blobs.map(({ id, data }) => ({ id: `${id}-${round}` as typeof id, data }));
-        await Promise.all([write(store, one!, { blobs: of }), write(store, two!, { blobs: of.toReversed() })]);
+        await Promise.all([write(store, one, { blobs: of }), write(store, two, { blobs: of.toReversed() })]);
         expect(
           await store.hasBlobs(
             ANN,

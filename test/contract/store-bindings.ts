@@ -23,7 +23,7 @@ export function bindings(adapter: () => StoreAdapter): void {
       const id = fresh("c") as ConversationId;
       await store.bind(ANN, request, id);
       const numbers = await Promise.all([1, 2, 3].map(() => store.nextGeneration(ANN, request)));
-      expect(numbers.toSorted()).toEqual([2, 3, 4]);
+      expect(new Set(numbers)).toEqual(new Set([2, 3, 4]));
       expect(await store.bind(ANN, request, id)).toEqual({ kind: "bound", generation: 4 });
       await expect(store.nextGeneration(ANN, fresh("q") as RequestId)).rejects.toMatchObject({ code: "unbound" });
     });
