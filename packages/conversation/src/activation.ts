@@ -10,6 +10,7 @@ import type {
   ConversationId,
   Downlink,
   Generation,
+  HistoryId,
   InboxRow,
   Lease,
   MemberId,
@@ -29,6 +30,7 @@ import { deferred } from "./deferred.ts";
 import { failure } from "./failures.ts";
 import { Journal } from "./journal.ts";
 import type { LiveRun } from "./live-run.ts";
+import { messagesUpTo, plainScope, rebuildMessages } from "./rebuild.ts";
 import { SerialQueue } from "./serial-queue.ts";
 import { WireCheckpoint } from "./wire-checkpoint.ts";
 
@@ -156,13 +158,34 @@ export class Activation {
     return stream;
   }
 
-  /** Gives the Run's output to its attached stream, once the Run is the current one. */
-  subscribe(run: LiveRun, stream: ClientStream, from: ReplayFrom): boolean {
-    const subscription = this.deps.log.subscribe(this.conversationId, run.row.runId, from, stream);
-    if (typeof subscription === "string") return false;
+  /** Gives the Run's output to its attached stream, once the Run is the current one; what the ring no longer has comes from the store. */
+  subscribe(run: LiveRun, stream: ClientStream, from: ReplayFrom): void {
+    const seen = messagesUpTo(this, from.kind === "checkpoint" ? from.checkpoint : undefined);
+    const earlier = run.earlier.filter(({ id }) => !seen.has(id));
+    // the ring of a restored Run begins at the restart
+    if (from.kind === "runStart")
+      for (const { frames } of earlier) for (const frame of frames) stream.writeDirect(frame);
+    let subscription = this.deps.log.subscribe(this.conversationId, run.row.runId, from, stream);
+    if (subscription === "gone") {
+      this.#rebuild(run, stream, seen);
+      subscription = this.deps.log.subscribe(this.conversationId, run.row.runId, { kind: "live" }, stream);
+    }
+    if (typeof subscription === "string") return;
     if (stream.attached) stream.subscription = subscription;
     else subscription.close();
-    return true;
+  }
+
+  /** All of the Run that is committed, and what its pass in flight has shown. */
+  #rebuild(run: LiveRun, stream: ClientStream, seen: ReadonlySet<HistoryId>): void {
+    const { codec } = this.deps;
+    const own = this.history.view.messages.filter(
+      (message) => message.runId === run.row.runId && !seen.has(message.id),
+    );
+    const rows = run.calls;
+    for (const { frames } of rebuildMessages(this, own, rows, run.compiled?.scope ?? plainScope(this, run.row.runId)))
+      for (const frame of frames) stream.writeDirect(frame);
+    for (const block of run.shown?.().blocks ?? [])
+      stream.writeDirect(codec.update({ kind: block.type, text: block.text }));
   }
 
   /** Attaches a downlink: a claim unless the Run is just opening. */

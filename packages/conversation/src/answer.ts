@@ -1,6 +1,7 @@
-import type { CanonicalMessage, Downlink, RunId, RunRow, ToolCallRow } from "@chartroom/domain";
+import type { Downlink, RunId } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import { failure, terminalOf } from "./failures.ts";
+import { plainScope, rebuildMessages } from "./rebuild.ts";
 
 /** Answers an ended Run from the store: committed text and tool cards as updates, the checkpoint, `turn_ended`, the terminal. */
 export async function answerFromStore(activation: Activation, runId: RunId, downlink: Downlink): Promise<void> {
@@ -28,8 +29,9 @@ export async function answerFromStore(activation: Activation, runId: RunId, down
   if (!row) return downlink.end({ kind: "error", failure: failure("NOT_FOUND") });
   await activation.history.load(store, activation.lease, activation.stored.head);
   const calls = await store.toolCalls(activation.lease, runId);
-  for (const message of activation.history.view.messages)
-    if (message.runId === runId) for (const frame of framesOf(activation, message, calls, row)) downlink.write(frame);
+  const own = activation.history.view.messages.filter((message) => message.runId === runId);
+  for (const { frames } of rebuildMessages(activation, own, calls, plainScope(activation, runId)))
+    for (const frame of frames) downlink.write(frame);
   const head = activation.history.view.head && activation.history.chain.nodes.get(activation.history.view.head);
   if (head?.wireState && row.finalHead === head.id) downlink.write(codec.checkpoint(head.wireState));
   if (row.status === "completed") downlink.write(codec.update({ kind: "turnEnded", usage: {} }));
@@ -39,29 +41,4 @@ export async function answerFromStore(activation: Activation, runId: RunId, down
       code: row.failureCode ?? null,
     }),
   );
-}
-
-function framesOf(
-  activation: Activation,
-  message: CanonicalMessage,
-  calls: readonly ToolCallRow[],
-  row: RunRow,
-): readonly Uint8Array[] {
-  const { codec, tools } = activation.deps;
-  const { content } = message;
-  if (content.kind === "assistant")
-    return content.record.blocks.map((block) =>
-      codec.update(block.type === "text" ? { kind: "text", text: block.text } : { kind: "thinking", text: block.text }),
-    );
-  if (content.kind !== "toolResult") return [];
-  const call = calls.find((one) => one.callId === content.result.callId);
-  if (!call) return [];
-  const scope = {
-    conversationId: activation.conversationId,
-    runId: row.runId,
-    mode: "agent",
-    offers: [],
-    context: undefined,
-  } as const;
-  return [tools.completedCard(scope, call.record, call.modelCallId, content.result)];
 }

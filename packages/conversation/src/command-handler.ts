@@ -17,6 +17,7 @@ import { failure } from "./failures.ts";
 import { openFollowUp } from "./follow-up.ts";
 import { inboxKey, urgencyOf } from "./inbox.ts";
 import { LiveRun } from "./live-run.ts";
+import { resumePointOf } from "./rebuild.ts";
 import type { StreamTable } from "./stream-table.ts";
 
 /** Carries out what the command table decides; one command of a conversation after the other. */

@@ -2,6 +2,7 @@ import type { McpToolOffer, ModelRequest, RequestContext, RunRequest, ToolScope 
 import { imagesOf, project, type Projection } from "@chartroom/history";
 import { systemPrompt } from "@chartroom/prompting";
 import type { Activation } from "./activation.ts";
+import { ClientAccess } from "./client-access.ts";
 import type { CompiledRun, LiveRun } from "./live-run.ts";
 
 /** The Run's tools, model and system text; the same for equal inputs, byte for byte. `undefined`: the model is unknown. */
@@ -103,4 +104,21 @@ function effortOf(request: RunRequest): ModelRequest["effort"] {
     if (effort) return effort;
   }
   return undefined;
+}
+
+/** Compiles a Run that came back from the store: a claim's fresh context goes before the request's own. `false`: its model is gone. */
+export async function ensureCompiled(activation: Activation, run: LiveRun, signal: AbortSignal): Promise<boolean> {
+  if (run.compiled) return true;
+  await activation.history.load(activation.deps.store, activation.lease, activation.stored.head);
+  const context = await contextOf(run, new ClientAccess(activation, run, signal));
+  run.compiled = compileRun(activation, run, context);
+  return run.compiled !== undefined;
+}
+
+/** A claim's context, the request's own, or what the client answers when it is asked; nothing when it cannot say. */
+export async function contextOf(run: LiveRun, client: ClientAccess): Promise<RequestContext | undefined> {
+  const { action, mcpTools } = run.request;
+  const brought = run.claimContext ?? ("context" in action ? action.context : undefined);
+  if (brought || mcpTools.length > 0) return brought;
+  return action.kind === "userMessage" || action.kind === "resume" ? client.context() : undefined;
 }

@@ -11,6 +11,7 @@ import type {
   RunId,
   RunRequest,
   RunRow,
+  ToolCallRow,
   ToolCard,
   ToolDefinition,
   ToolScope,
@@ -36,6 +37,12 @@ export interface PendingStep {
   readonly call: ModelCallRow;
 }
 
+/** A committed message of a Run as updates, for a client that has not seen it. */
+export interface EarlierFrames {
+  readonly id: HistoryId;
+  readonly frames: readonly Uint8Array[];
+}
+
 /** A Run in memory: its row, its streams, and what its Step in flight holds. */
 export class LiveRun {
   row: RunRow;
@@ -51,6 +58,12 @@ export class LiveRun {
   attached: ClientStream | undefined;
   /** Whoever waits for a transport of this Run. */
   onAttached: (() => void) | undefined;
+  /** It came back from the store: what it showed before is not in the output log. */
+  restored = false;
+  /** Updates that stand for what was shown before the restart. */
+  earlier: readonly EarlierFrames[] = [];
+  /** What the model pass in flight has shown so far. */
+  shown: (() => AssistantRecord) | undefined;
   /** What a compaction wrote, until it is committed. */
   summary = "";
   compiled: CompiledRun | undefined;
@@ -58,6 +71,8 @@ export class LiveRun {
   /** Cards whose call is not committed; closed as failed when the Step is stopped. */
   readonly cards = new Map<string, ToolCard>();
   board: ToolBoard | undefined;
+  /** The calls of this Run, for cards that are rebuilt. */
+  readonly calls: ToolCallRow[] = [];
   /** The provider call in flight; settles after its record is in `pending`. */
   modelTask: Promise<void> | undefined;
   /** Safe text behind a failed outcome. */

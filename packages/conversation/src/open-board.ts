@@ -30,6 +30,11 @@ export function openBoard(activation: Activation, run: LiveRun, rows: readonly T
           callsSettled: settled.map(({ callId, result }) => ({ callId, result })),
           blobs: settled.flatMap(({ blobs }) => blobs),
         }));
+        for (const { callId, result } of settled) {
+          const at = run.calls.findIndex((row) => row.callId === callId);
+          const row = run.calls[at];
+          if (row) run.calls[at] = { ...row, status: "settled", result };
+        }
         return done !== undefined;
       },
       toolSettled: (call, result, durationMs) =>
@@ -44,6 +49,7 @@ export function openBoard(activation: Activation, run: LiveRun, rows: readonly T
     },
     settings.callMs,
   );
+  run.calls.push(...rows);
   const { scope } = compiledOf(run);
   for (const row of rows) board.add(row.record, tools.execute(scope, row.record, row.modelCallId), row.deadline);
   return board;

@@ -1,4 +1,4 @@
-import { appendStep } from "@chartroom/history";
+import { appendResults, appendStep, interruptedResult, openCalls } from "@chartroom/history";
 import type { Barrier, InterruptReason } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -16,6 +16,20 @@ export async function stopStep(activation: Activation, run: LiveRun, reason: Int
   await run.board?.flushed();
   run.board?.dispose();
   run.board = undefined;
+  await closeStored(activation, run, reason);
+}
+
+/** Calls of a restored Run that no client came back for. */
+async function closeStored(activation: Activation, run: LiveRun, reason: InterruptReason): Promise<void> {
+  if (!run.restored) return;
+  await activation.history.load(activation.deps.store, activation.lease, activation.stored.head);
+  const open = openCalls(activation.history.view.messages);
+  if (open.length === 0) return;
+  const results = open.map((call) => interruptedResult(call, reason));
+  await activation.commit(() => ({
+    ...activation.history.append(appendResults(activation.history.place(run.row.runId), results)),
+    callsSettled: results.map((result) => ({ callId: result.callId, result })),
+  }));
 }
 
 /** The rows of the pass that ended or was stopped: shown text stays; a call that was not committed was not made. */

@@ -13,6 +13,8 @@ import type { Barrier, FailureCode, RequestContext, RunRequest, UserMessage } fr
 import type { Activation } from "../activation.ts";
 import { takeClientState } from "../client-state.ts";
 import { compileRun } from "../compile.ts";
+import { ClientAccess } from "../client-access.ts";
+import { contextOf } from "../compile.ts";
 import type { LiveRun } from "../live-run.ts";
 import { mergeBarriers } from "../merge-barriers.ts";
 import type { PortCall } from "./port.ts";
@@ -32,7 +34,7 @@ export async function prepare({ activation, run, signal, send }: PortCall): Prom
   const taken = await takeClientState(activation, run, client);
   if (!taken.ok) return fail(taken.code);
   barriers.push(taken.barrier);
-  const context = await contextOf(activation, run, client);
+  const context = await contextOf(run, client);
   if (signal.aborted) return;
   if (!(await fetchTexts(activation, run, client))) return fail("BLOB_MISSING");
   run.compiled = compileRun(activation, run, context);
@@ -133,61 +135,4 @@ function inlineBlobs(message: UserMessage): Barrier {
       attachment.type === "image" && attachment.data ? [{ id: attachment.blob, data: attachment.data }] : [],
     ),
   };
-}
-
-/** The request's own context, a claim's, or what the client answers when it is asked; nothing when it cannot say. */
-async function contextOf(
-  activation: Activation,
-  run: LiveRun,
-  client: ClientAccess,
-): Promise<RequestContext | undefined> {
-  const { action } = run.request;
-  const brought = contextIn(action) ?? run.claimContext;
-  if (brought || run.request.mcpTools.length > 0) return brought;
-  if (action.kind !== "userMessage" && action.kind !== "resume") return undefined;
-  return client.context();
-}
-
-function contextIn(action: RunRequest["action"]): RequestContext | undefined {
-  return "context" in action ? action.context : undefined;
-}
-
-/** Questions to the client during `preparing`; the Run is made durable first, since an answer takes a round trip. */
-class ClientAccess {
-  readonly #activation: Activation;
-  readonly #run: LiveRun;
-  readonly #signal: AbortSignal;
-
-  constructor(activation: Activation, run: LiveRun, signal: AbortSignal) {
-    this.#activation = activation;
-    this.#run = run;
-    this.#signal = signal;
-  }
-
-  async get(id: Parameters<Activation["deps"]["codec"]["getBlob"]>[1]): Promise<Uint8Array | undefined> {
-    const stream = await this.#stream();
-    const { codec, clock, settings } = this.#activation.deps;
-    return stream?.getBlob(id, codec, this.#activation.streamAppend(this.#run), clock, settings.clientReplyMs);
-  }
-
-  async context(): Promise<RequestContext | undefined> {
-    const stream = await this.#stream();
-    const { codec, clock, settings } = this.#activation.deps;
-    const reply = await stream?.ask(
-      (id) => codec.requestContext(id, this.#activation.conversationId),
-      this.#activation.streamAppend(this.#run),
-      clock,
-      settings.clientReplyMs,
-    );
-    const decoded = reply && codec.decodeRequestContext(reply);
-    return decoded?.ok ? decoded.value : undefined;
-  }
-
-  async #stream(): Promise<LiveRun["attached"]> {
-    const { activation, run } = { activation: this.#activation, run: this.#run };
-    if (!run.accepted.settled && (await activation.commit(() => ({ runsOpened: [run.row] }))))
-      run.accepted.resolve(true);
-    if (!run.attached) await activation.attachment(run, this.#signal);
-    return run.attached;
-  }
 }

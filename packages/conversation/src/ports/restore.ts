@@ -3,6 +3,7 @@ import type { ChartContext, ConversationEvent, PersistedChart, RestoreEvent, Run
 import type { Activation } from "../activation.ts";
 import { requestOf } from "../follow-up.ts";
 import { LiveRun } from "../live-run.ts";
+import { rememberEarlier } from "../rebuild.ts";
 import { keepPartialOf } from "../settle-step.ts";
 import type { FindActivation, PortInput } from "./port.ts";
 
@@ -57,7 +58,10 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
       resume: "idle",
     };
   const parkDeadline = context.parkDeadline || activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
+  run.restored = true;
+  activation.deps.log.open(activation.conversationId, run.row.runId, activation.lease.fence);
   const resume = await resumePoint(activation, run, chart);
+  await rememberEarlier(activation, run);
   // the Step in flight is made again: its number is counted when it begins
   const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : context.step;
   return { type: "restored", context: { ...base, parkDeadline, step, attempt: 0 }, resume };

@@ -2,7 +2,7 @@ import { modelCallId, toolCallId } from "@chartroom/history";
 import { retryDecision, streamStep, type StepOutcome, type StepSink } from "@chartroom/run";
 import type { AssistantRecord, FailureCode, ModelCallRow, ProviderFailure } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
-import { compiledOf, compileRequest } from "../compile.ts";
+import { compiledOf, compileRequest, ensureCompiled } from "../compile.ts";
 import { codeOf, detailOf } from "../failures.ts";
 import type { LiveRun } from "../live-run.ts";
 import type { PortCall } from "./port.ts";
@@ -21,6 +21,8 @@ export async function streamModel(call: PortCall): Promise<void> {
 async function passModel({ activation, run, step, signal, send }: PortCall): Promise<void> {
   const { clock, entropy, settings } = activation.deps;
   const { runId } = run.row;
+  if (!(await ensureCompiled(activation, run, signal)))
+    return send({ type: "model.failed", runId, code: "MODEL_NOT_FOUND", retryable: false, retryAfterMs: 0 });
   const { provider, model } = compiledOf(run);
   const startedAt = clock.now();
   const attempt = activation.context.attempt + 1;
@@ -50,6 +52,7 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
     outcome: ended,
     ...(failureCode ? { failureCode } : {}),
   });
+  run.shown = undefined;
   run.addUsage(outcome.usage);
   activation.deps.events({
     type: "step.ended",
@@ -136,6 +139,7 @@ function runSink(activation: Activation, run: LiveRun): StepSink {
       for (const frame of run.cards.get(call.id)?.argumentsGrew(soFar, delta) ?? []) update(frame);
     },
     flush: (partial) => {
+      run.shown = partial;
       const now = clock.now();
       if (now - flushedAt < settings.flushPartialMs) return;
       flushedAt = now;

@@ -1,0 +1,43 @@
+import type { BlobId, RequestContext } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
+import type { LiveRun } from "./live-run.ts";
+
+/** Questions to the client of a Run; the Run is made durable first, since an answer takes a round trip. */
+export class ClientAccess {
+  readonly #activation: Activation;
+  readonly #run: LiveRun;
+  readonly #signal: AbortSignal;
+
+  constructor(activation: Activation, run: LiveRun, signal: AbortSignal) {
+    this.#activation = activation;
+    this.#run = run;
+    this.#signal = signal;
+  }
+
+  async get(id: BlobId): Promise<Uint8Array | undefined> {
+    const stream = await this.#stream();
+    const { codec, clock, settings } = this.#activation.deps;
+    return stream?.getBlob(id, codec, this.#activation.streamAppend(this.#run), clock, settings.clientReplyMs);
+  }
+
+  async context(): Promise<RequestContext | undefined> {
+    const stream = await this.#stream();
+    const { codec, clock, settings } = this.#activation.deps;
+    const reply = await stream?.ask(
+      (id) => codec.requestContext(id, this.#activation.conversationId),
+      this.#activation.streamAppend(this.#run),
+      clock,
+      settings.clientReplyMs,
+    );
+    const decoded = reply && codec.decodeRequestContext(reply);
+    return decoded?.ok ? decoded.value : undefined;
+  }
+
+  async #stream(): Promise<LiveRun["attached"]> {
+    const { activation, run } = { activation: this.#activation, run: this.#run };
+    if (!run.accepted.settled && (await activation.commit(() => ({ runsOpened: [run.row] }))))
+      run.accepted.resolve(true);
+    if (!run.attached) await activation.attachment(run, this.#signal);
+    return run.attached;
+  }
+}
