@@ -1,0 +1,51 @@
+import type { ModelProvider } from "@chartroom/domain";
+import type { OpenAiConfig, ThinkingStyle } from "../config.ts";
+import { exchange } from "../http/exchange.ts";
+import { failureReader } from "../http/failure-reader.ts";
+import { endpoint, requestHeaders, secretsOf } from "../http/endpoint.ts";
+import { toolNames } from "../neutral/wire-name.ts";
+import type { ProviderPorts } from "../provider-ports.ts";
+import { openAiBody, type OpenAiDialect } from "./request.ts";
+import { OpenAiTranslator } from "./translator.ts";
+
+const OPENAI_URL = "https://api.openai.com/v1";
+
+/** Chat completions of OpenAI or of a vendor that speaks the same. `thinkingOf` gives a model's style by its id. */
+export function openAiProvider(
+  config: OpenAiConfig,
+  thinkingOf: (modelId: string) => ThinkingStyle,
+  { dispatcher, clock }: ProviderPorts,
+): ModelProvider {
+  const url = endpoint(config.baseUrl ?? OPENAI_URL, "/chat/completions");
+  const headers = requestHeaders(config, "bearer", {});
+  const failures = failureReader(config.id, secretsOf(config, url), clock);
+  const vendor = `openai:${config.id}`;
+  const dialect = dialectOf(config, url, vendor);
+  return {
+    id: config.id,
+    stream: (request, limits, signal) =>
+      exchange({
+        dispatcher,
+        clock,
+        limits: { ...limits, ...config.limits },
+        signal,
+        url,
+        headers,
+        body: openAiBody(request, { ...dialect, thinking: thinkingOf(request.model.id) }),
+        translator: new OpenAiTranslator(vendor, failures, toolNames(request.tools)),
+        failures,
+      }),
+  };
+}
+
+function dialectOf({ options = {} }: OpenAiConfig, url: URL, vendor: string): Omit<OpenAiDialect, "thinking"> {
+  const own = url.hostname === "api.openai.com";
+  return {
+    vendor,
+    maxTokensField: options.maxTokensField ?? (own ? "max_completion_tokens" : "max_tokens"),
+    promptCacheKey: options.promptCacheKey ?? own,
+    streamUsage: options.streamUsage ?? true,
+    reasoningEffort: options.reasoningEffort ?? true,
+    reasoningReplay: options.reasoningReplay ?? "field",
+  };
+}
