@@ -14,6 +14,7 @@ import type {
   InboxRow,
   Lease,
   MemberId,
+  Outcome,
   OutputKind,
   ParentConversationRef,
   PersistedChart,
@@ -27,7 +28,7 @@ import { ClientStream, type StreamAppend } from "./client-stream.ts";
 import { ConversationHistory } from "./conversation-history.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { deferred } from "./deferred.ts";
-import { failure } from "./failures.ts";
+import { failure, terminalOf } from "./failures.ts";
 import { Journal } from "./journal.ts";
 import type { LiveRun } from "./live-run.ts";
 import { messagesUpTo, plainScope, rebuildMessages } from "./rebuild.ts";
@@ -96,6 +97,10 @@ export class Activation {
   }
 
   start(): void {
+    this.actor.on("waiting.replaced", ({ runId }) =>
+      this.#endWaiting(runId as RunId, { kind: "superseded", code: "SUPERSEDED" }),
+    );
+    this.actor.on("waiting.expired", ({ runId, code }) => this.#endWaiting(runId as RunId, { kind: "failed", code }));
     this.actor.subscribe({ complete: () => this.#end(), error: (error) => this.#fault(error) });
     this.actor.start();
   }
@@ -219,6 +224,30 @@ export class Activation {
       signal.addEventListener("abort", () => resume());
       run.onAttached = resume;
     });
+  }
+
+  /** A Run that waited and will never begin: its stream ends with the reason. */
+  #endWaiting(runId: RunId, outcome: Outcome): void {
+    const run = this.runs.get(runId);
+    if (!run) return;
+    const endedAt = this.deps.clock.now();
+    run.ended = true;
+    run.row = { ...run.row, status: outcome.kind, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) };
+    run.attached?.terminal(terminalOf(outcome));
+    run.release();
+    run.stopped.resolve(true);
+    void this.commit(() => ({
+      runsChanged: [{ runId, status: outcome.kind, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) }],
+    }));
+  }
+
+  /** Forgets Runs that ended before `beforeMs`, and their streams; the store has them. */
+  forgetEnded(beforeMs: number): void {
+    for (const [runId, run] of this.runs) {
+      if (!run.ended || run === this.lastRun || (run.row.endedAt ?? 0) >= beforeMs) continue;
+      this.runs.delete(runId);
+      for (const [streamId, stream] of this.streams) if (stream.runId === runId) this.streams.delete(streamId);
+    }
   }
 
   #lost(run: LiveRun, stream: ClientStream, downlink: Downlink): void {

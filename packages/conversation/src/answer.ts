@@ -35,6 +35,7 @@ export async function answerFromStore(activation: Activation, runId: RunId, down
   const head = activation.history.view.head && activation.history.chain.nodes.get(activation.history.view.head);
   if (head?.wireState && row.finalHead === head.id) downlink.write(codec.checkpoint(head.wireState));
   if (row.status === "completed") downlink.write(codec.update({ kind: "turnEnded", usage: {} }));
+  if (!row.delivered && !downlink.closed) void activation.commit(() => ({ runsChanged: [{ runId, delivered: true }] }));
   downlink.end(
     terminalOf({
       kind: row.status === "waiting" || row.status === "running" ? "failed" : row.status,

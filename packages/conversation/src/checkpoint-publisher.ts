@@ -1,5 +1,7 @@
 import {
+  type Chain,
   encodeCheckpoint,
+  pathTo,
   plainContract,
   readState,
   referencedBlobs,
@@ -17,7 +19,7 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
   const { view, chain } = history;
   const node = view.head === undefined ? undefined : chain.nodes.get(view.head);
   if (!node || !run.compiled) return {};
-  const before = wire.state ?? node.wireState;
+  const before = wire.state ?? newestState(chain, node.id);
   let result = encodeCheckpoint(inputOf(activation, run, before, false));
   for (let round = 0; !result.ok && result.kind === "missing" && round < 2; round++) {
     const found = await activation.deps.store.blobs(activation.member, result.blobs);
@@ -33,6 +35,11 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
     if (!wire.held.has(blob.id)) wire.lacking.set(blob.id, blob.data);
   }
   return { checkpoints: [{ ...node, wireState: result.state }], blobs: result.blobs };
+}
+
+/** The state of the nearest checkpoint at or below a node. */
+function newestState(chain: Chain, head: CheckpointId): Uint8Array | undefined {
+  return pathTo(chain, head).findLast((node) => node.wireState !== undefined)?.wireState;
 }
 
 /** The first state of an activation: all that it names and the client is not known to hold. */

@@ -14,7 +14,7 @@ import type { LiveRun } from "./live-run.ts";
 import { mergeBarriers } from "./merge-barriers.ts";
 
 export type Imports =
-  | { readonly ok: true; readonly barrier: Barrier }
+  | { readonly ok: true; readonly barrier: Barrier; readonly stale: boolean }
   | { readonly ok: false; readonly code: FailureCode };
 
 /** Blobs of the client's store; waits for a transport. */
@@ -36,14 +36,18 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
   const relation = relate(read.outline, history.chain, history.view.head);
   switch (relation.kind) {
     case "new":
+      return { ok: true, barrier: {}, stale: false };
     case "continue":
+      // the client may have changed what is its own: to-dos, plans, unknown fields
+      wire.state = request.state;
+      return { ok: true, barrier: {}, stale: false };
     case "stale":
-      return { ok: true, barrier: {} };
+      return { ok: true, barrier: {}, stale: relation.from !== undefined || history.view.head !== undefined };
     case "rewind":
       await history.moveTo(deps.store, lease, relation.base);
       wire.state = undefined;
       wire.head = undefined;
-      return { ok: true, barrier: {} };
+      return { ok: true, barrier: {}, stale: false };
     case "foreign":
       return takeForeign(activation, run, client);
   }
@@ -58,7 +62,7 @@ async function takeForeign(activation: Activation, run: LiveRun, client: ClientB
   if (head === undefined) {
     wire.state = run.request.state;
     const fresh = append(history.place(run.row.runId), messages);
-    return { ok: true, barrier: { ...history.append(fresh), blobs } };
+    return { ok: true, barrier: { ...history.append(fresh), blobs }, stale: false };
   }
   const branch: Branch = { head, messages: await deps.store.messages(lease, head) };
   const adoption = adopt(messages, history.chain, head, [branch]);
@@ -89,6 +93,7 @@ async function takeForeign(activation: Activation, run: LiveRun, client: ClientB
       settled,
       history.view.head === undefined ? {} : { head: history.view.head },
     ),
+    stale: adoption.kind === "stale",
   };
 }
 

@@ -47,9 +47,9 @@ export class CommandHandler {
     switch (decision.kind) {
       case "start":
       case "wait":
-        return this.#open(activation, envelope, request, decision);
+        return this.#open(activation, envelope, request, decision, { again: view.known !== undefined });
       case "continue":
-        return this.#open(activation, envelope, request, { kind: "start" }, decision.runId);
+        return this.#open(activation, envelope, request, { kind: "start" }, { continues: decision.runId });
       case "claim":
         return this.#claim(activation, envelope, request, decision.runId);
       case "answer":
@@ -90,7 +90,7 @@ export class CommandHandler {
     envelope: CommandEnvelope,
     request: RunRequest,
     decision: Extract<Decision, { kind: "start" | "wait" }>,
-    continues?: RunId,
+    origin: { readonly continues?: RunId; readonly again?: boolean },
   ): Promise<() => Promise<Receipt>> {
     const { member, conversationId } = activation;
     const lack = this.#makeRoom(activation);
@@ -98,7 +98,8 @@ export class CommandHandler {
     this.#capacity.reserve(member);
     const row = this.#row(activation, envelope, request, decision.kind === "wait");
     const run = new LiveRun(row, request);
-    run.continues = continues;
+    run.continues = origin.continues;
+    run.again = origin.again === true;
     let held = true;
     run.release = () => {
       if (held) this.#capacity.release(member);

@@ -1,4 +1,4 @@
-import { isUnfinished } from "@chartroom/history";
+import { branchHas, completionId, isUnfinished } from "@chartroom/history";
 import type { Action, CommandEnvelope, RunRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { CommandView } from "./decide.ts";
@@ -35,8 +35,19 @@ export async function viewCommand(
       known !== undefined &&
       (envelope.originalRequestId === known.requestId ||
         (envelope.generation.requestId === known.requestId && envelope.generation.generation === known.generation)),
-    duplicate: activation.seenKeys.has(inboxKey(action, activation.conversationId)),
+    duplicate:
+      activation.seenKeys.has(inboxKey(action, activation.conversationId)) ||
+      (phase === "idle" && (await isKnown(activation, action))),
   };
+}
+
+/** A completion that is in the history already; at-least-once delivery repeats it (case LC-13, wire section 9). */
+async function isKnown(activation: Activation, action: Action): Promise<boolean> {
+  if (action.kind !== "backgroundCompletion") return false;
+  const { store } = activation.deps;
+  await activation.history.load(store, activation.lease, activation.stored.head);
+  const { chain, view } = activation.history;
+  return action.completions.every((completion) => branchHas(chain, view.head, completionId(completion)));
 }
 
 function isNew(activation: Activation): boolean {

@@ -41,7 +41,7 @@ export class ConversationService implements Conversations {
       perMember: deps.settings.maxOpenRunsPerMember,
     });
     this.#handler = new CommandHandler(this.#capacity, this.#streams);
-    this.#sweeper = new Sweeper(deps, this.registry);
+    this.#sweeper = new Sweeper(deps, this.registry, this.#streams);
     this.registry.onActivated = (activation) => {
       activation.onIdle = () => void this.#handler.openWaiting(activation);
       void activation.released.promise.then(() => {

@@ -49,6 +49,8 @@ export class LiveRun {
   readonly request: RunRequest;
   /** The ended Run whose branch this one goes on. */
   continues: RunId | undefined;
+  /** The same input was answered before and delivered: the user wants it anew. */
+  again = false;
   /** A fresh context that came with a claim, for a Run that was restored without one. */
   claimContext: RequestContext | undefined;
   /** Resolves when the Run's outcome is in the store, or never will be. */

@@ -74,6 +74,17 @@ export class StreamTable {
     return oldest;
   }
 
+  /** Forgets the generations whose Runs are no longer in memory. */
+  prune(): void {
+    for (const [streamId, carried] of this.#carried)
+      if (
+        carried.kind === "run" &&
+        carried.run.ended &&
+        carried.activation.runs.get(carried.run.row.runId) !== carried.run
+      )
+        this.#carried.delete(streamId);
+  }
+
   /** Forgets what an activation carried. */
   forget(activation: Activation): void {
     for (const [streamId, carried] of this.#carried)
@@ -97,7 +108,8 @@ export class StreamTable {
       const { activation, run, from } = carried;
       const stream = activation.streams.get(generation.streamId);
       const now = (stream && activation.runs.get(stream.runId)) ?? run;
-      activation.attach(now, generation, downlink, from);
+      if (now.ended) void answerFromStore(activation, now.row.runId, downlink);
+      else activation.attach(now, generation, downlink, from);
       return { activation, runId: now.row.runId };
     }
     void answerFromStore(carried.activation, carried.runId, downlink);

@@ -1,16 +1,19 @@
 import type { Timer } from "@chartroom/domain";
 import type { ConversationDeps } from "./deps.ts";
 import type { Registry } from "./registry.ts";
+import type { StreamTable } from "./stream-table.ts";
 
 /** Brings back the conversations whose stored deadline has passed, so that a parked Run ends although nobody asks; and lets old output go. */
 export class Sweeper {
   readonly #deps: ConversationDeps;
   readonly #registry: Registry;
+  readonly #streams: StreamTable;
   #timer: Timer | undefined;
   #stopped = false;
 
-  constructor(deps: ConversationDeps, registry: Registry) {
+  constructor(deps: ConversationDeps, registry: Registry, streams: StreamTable) {
     this.#deps = deps;
+    this.#streams = streams;
     this.#registry = registry;
   }
 
@@ -25,6 +28,8 @@ export class Sweeper {
   async sweep(): Promise<void> {
     const { clock, log, settings, store } = this.#deps;
     log.prune(clock.now(), settings.outputRetentionMs);
+    for (const activation of this.#registry.all()) activation.forgetEnded(clock.now() - settings.outputRetentionMs);
+    this.#streams.prune();
     // a database that is away is met again at the next round
     const overdue = await store.overdue(clock.now(), 50).catch(() => []);
     for (const { conversationId, member } of overdue)

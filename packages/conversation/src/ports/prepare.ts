@@ -9,12 +9,12 @@ import {
   openTurn,
 } from "@chartroom/history";
 import { completionText, contextSections, RESUME_TEXT, turnText, userParts } from "@chartroom/prompting";
-import type { Barrier, FailureCode, RequestContext, RunRequest, UserMessage } from "@chartroom/domain";
+import type { Barrier, FailureCode, RequestContext, RunId, UserMessage } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
+import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
 import { takeClientState } from "../client-state.ts";
-import { compileRun } from "../compile.ts";
 import { ClientAccess } from "../client-access.ts";
-import { contextOf } from "../compile.ts";
+import { compileRun, contextOf } from "../compile.ts";
 import type { LiveRun } from "../live-run.ts";
 import { mergeBarriers } from "../merge-barriers.ts";
 import type { PortCall } from "./port.ts";
@@ -38,22 +38,34 @@ export async function prepare({ activation, run, signal, send }: PortCall): Prom
   if (signal.aborted) return;
   if (!(await fetchTexts(activation, run, client))) return fail("BLOB_MISSING");
   run.compiled = compileRun(activation, run, context);
-  barriers.push(...openingRows(activation, run, context));
+  barriers.push(...(await openingRows(activation, run, context)));
   const accepted = run.accepted.settled;
+  const { head } = activation.history.view;
   const done = await activation.commit(() =>
-    mergeBarriers(...barriers, accepted ? { runsChanged: [{ runId, status: "running" }] } : { runsOpened: [run.row] }),
+    mergeBarriers(
+      ...barriers,
+      head ? { head } : {},
+      accepted ? { runsChanged: [{ runId, status: "running" }] } : { runsOpened: [run.row] },
+    ),
   );
   if (!done) return;
   run.accepted.resolve(true);
+  // nothing newer than what the client brought was delivered: it gets our head before anything else of the Run
+  if (taken.stale) await publishHead(activation, run);
   send({ type: "prepared", runId, joins: activation.inbox.length });
 }
 
 /** The messages that open the Run; nothing where the rows of a retry stand. */
-function openingRows(activation: Activation, run: LiveRun, context: RequestContext | undefined): readonly Barrier[] {
+async function openingRows(
+  activation: Activation,
+  run: LiveRun,
+  context: RequestContext | undefined,
+): Promise<readonly Barrier[]> {
   const { history } = activation;
   const { action } = run.request;
   const { runId } = run.row;
   const rows: Barrier[] = [];
+  if (run.continues) await moveToEndOf(activation, run.continues);
   const open = openCalls(history.view.messages);
   if (open.length > 0)
     rows.push(
@@ -76,6 +88,7 @@ function openingRows(activation: Activation, run: LiveRun, context: RequestConte
         ...history.place(runId),
         input: { message: action.message, parts: userParts(action.message, run.texts.get(action.message.messageId)) },
         prepend,
+        again: run.again,
         runtime: turnText({
           time: localTime(activation.deps.clock.now(), context?.env?.timeZone),
           mode: action.message.mode,
@@ -87,6 +100,9 @@ function openingRows(activation: Activation, run: LiveRun, context: RequestConte
         rows.push(history.extend(opening.node, opening.messages, opening.anchors));
         const last = opening.messages.at(-1);
         if (last) run.userMessages.set(last.id, action.message.wire);
+      } else {
+        await history.moveTo(activation.deps.store, activation.lease, opening.head);
+        if (run.continues) rows.push(history.append(openResume(history.place(runId), RESUME_TEXT)));
       }
       break;
     }
@@ -106,10 +122,28 @@ function openingRows(activation: Activation, run: LiveRun, context: RequestConte
   return rows;
 }
 
+/** A retry goes on from the branch head of the Run that it repeats. */
+async function moveToEndOf(activation: Activation, ended: RunId): Promise<void> {
+  const { store } = activation.deps;
+  const row = await store.run(activation.lease, { runId: ended });
+  if (row?.finalHead) await activation.history.moveTo(store, activation.lease, row.finalHead);
+}
+
+async function publishHead(activation: Activation, run: LiveRun): Promise<void> {
+  const head = await encodeHead(activation, run);
+  if (await activation.commit(() => head)) void publishCheckpoint(activation, run);
+}
+
 /** `2026-11-30 23:59` at the user's place. */
 function localTime(atMs: number, timeZone: string | undefined): string {
-  const zone = timeZone && Intl.supportedValuesOf("timeZone").includes(timeZone) ? timeZone : "UTC";
-  return new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" }).format(atMs);
+  const format = (zone: string): string =>
+    new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" }).format(atMs);
+  try {
+    return format(timeZone || "UTC");
+  } catch {
+    // a zone that this machine does not know
+    return format("UTC");
+  }
 }
 
 /** Long texts that came as blob ids (wire section 4.6), and pictures that came inline: both belong to the store. */
