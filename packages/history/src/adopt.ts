@@ -3,13 +3,15 @@ import type {
   CheckpointId,
   CheckpointNode,
   HistoryId,
+  InputAnchor,
   ToolCallRecord,
   ToolResultRecord,
+  UserMessage,
 } from "@chartroom/domain";
-import { appendNode, type Chain, extendChain, pathTo } from "./chain.ts";
+import { appendNode, type Chain, pathTo } from "./chain.ts";
 import { idsOf } from "./opening.ts";
 import { olderThanHead } from "./relate.ts";
-import { spaceOf } from "./ids.ts";
+import { inputOfEvent, spaceOf } from "./ids.ts";
 
 /** A branch to compare with: its head, and the rows of its chain, root first. */
 export interface Branch {
@@ -26,8 +28,9 @@ export interface Adoption {
   readonly kind: "import" | "branch" | "continue" | "stale" | "rewind";
   /** Where the turn goes on; `undefined` is the root. */
   readonly base: CheckpointId | undefined;
-  /** To be written: nodes (parents first) and the rows that they add. */
+  /** To be written: nodes (parents first), anchors, and the rows that the nodes add. */
   readonly nodes: readonly CheckpointNode[];
+  readonly anchors: readonly InputAnchor[];
   readonly messages: readonly CanonicalMessage[];
   /** Messages of the client that we had. */
   readonly common: number;
@@ -45,6 +48,7 @@ export function adopt(
   chain: Chain,
   head: CheckpointId | undefined,
   branches: readonly Branch[],
+  message?: UserMessage,
 ): Adoption {
   const theirs = imported.filter((message) => message.role !== "system");
   const systems = imported.filter((message) => message.role === "system");
@@ -52,6 +56,11 @@ export function adopt(
   for (const branch of branches) {
     const found = commonPart(theirs, branch.messages);
     if (best === undefined || found.common > best.common) best = { branch, ...found };
+  }
+  if (theirs.length === 0 && head !== undefined) {
+    const relation = olderThanHead(chain, head, undefined, message);
+    if (relation.kind === "stale") return { ...UNCHANGED, kind: "stale", base: head };
+    if (imported.length === 0) return { ...UNCHANGED, kind: "rewind", base: undefined };
   }
   if (best === undefined || best.common === 0) return whole(imported, chain);
 
@@ -68,24 +77,61 @@ export function adopt(
   if (more.length === 0) {
     const end = ours === branch.messages.length || behindIsHidden(branch.messages.slice(ours));
     const place = end ? { base: branch.head, nodes: [] } : nodeAt(chain, branch, ours);
-    const relation =
-      head === undefined || place.nodes.length > 0
-        ? { kind: "rewind" as const, base: place.base }
-        : olderThanHead(chain, head, place.base);
-    const stale = place.nodes.length > 0 && head !== undefined && !deliveredBehind(chain, head, ours);
-    if (stale) return { kind: "stale", base: head, nodes: [], messages: [], common, settle };
-    return { kind: relation.kind, base: relation.base, nodes: place.nodes, messages: [], common, settle };
+    const relation = head === undefined ? undefined : standing(chain, head, place, message);
+    if (relation === undefined || relation.kind === "rewind")
+      return { ...UNCHANGED, kind: "rewind", base: relation?.base ?? place.base, nodes: place.nodes, common, settle };
+    return { ...UNCHANGED, kind: relation.kind, base: relation.base, common, settle };
   }
   const place = nodeAt(chain, branch, ours);
-  const grown = extendChain(chain, place.nodes);
-  const node = appendNode(grown, place.base, idsOf(rest));
-  return { kind: "branch", base: node.id, nodes: [...place.nodes, node], messages: rest, common, settle: [] };
+  const grown = grow(chain, place.base, ours, rest);
+  return { ...UNCHANGED, kind: "branch", ...grown, nodes: [...place.nodes, ...grown.nodes], messages: rest, common };
 }
 
 function whole(imported: readonly CanonicalMessage[], chain: Chain): Adoption {
-  if (imported.length === 0) return { kind: "import", base: undefined, nodes: [], messages: [], common: 0, settle: [] };
-  const node = appendNode(chain, undefined, idsOf(imported));
-  return { kind: "import", base: node.id, nodes: [node], messages: imported, common: 0, settle: [] };
+  const grown = grow(chain, undefined, 0, imported);
+  return { ...UNCHANGED, kind: "import", ...grown, messages: imported };
+}
+
+interface Grown {
+  readonly base: CheckpointId | undefined;
+  readonly nodes: readonly CheckpointNode[];
+  readonly anchors: readonly InputAnchor[];
+}
+
+/** Nodes for imported messages, one per turn, so that a turn can be gone back to; `below` counts the messages under them. */
+function grow(
+  chain: Chain,
+  base: CheckpointId | undefined,
+  below: number,
+  messages: readonly CanonicalMessage[],
+): Grown {
+  const nodes: CheckpointNode[] = [];
+  const anchors: InputAnchor[] = [];
+  let top = base;
+  for (const turn of turnsOf(messages)) {
+    const node = appendNode(chain, top, idsOf(turn), { below: nodes.at(-1)?.length ?? below });
+    for (const { id, event } of turn) {
+      const inputId = event !== undefined && spaceOf(id)?.space === "user-message" ? inputOfEvent(event) : undefined;
+      if (inputId !== undefined && event !== undefined) anchors.push({ inputId, event, base: top });
+    }
+    nodes.push(node);
+    top = node.id;
+  }
+  return { base: top, nodes, anchors };
+}
+
+/** Parts of a history, each beginning where a user's turn opens. */
+function turnsOf(messages: readonly CanonicalMessage[]): readonly (readonly CanonicalMessage[])[] {
+  const turns: CanonicalMessage[][] = [];
+  let before: CanonicalMessage | undefined;
+  for (const message of messages) {
+    const opens = message.role === "user" && before?.role !== "user";
+    const turn = opens ? undefined : turns.at(-1);
+    if (turn === undefined) turns.push([message]);
+    else turn.push(message);
+    before = message;
+  }
+  return turns;
 }
 
 /** The client's system text changed: a branch from the root with the new one, and behind it our rows as they are. */
@@ -98,15 +144,8 @@ function underNewSystem(parts: {
   readonly chain: Chain;
 }): Adoption {
   const kept = parts.branch.messages.slice(0, parts.ours).filter((message) => message.role !== "system");
-  const node = appendNode(parts.chain, undefined, idsOf([...parts.systems, ...kept, ...parts.rest]));
-  return {
-    kind: "branch",
-    base: node.id,
-    nodes: [node],
-    messages: [...parts.systems, ...parts.rest],
-    common: parts.common,
-    settle: [],
-  };
+  const grown = grow(parts.chain, undefined, 0, [...parts.systems, ...kept, ...parts.rest]);
+  return { ...UNCHANGED, kind: "branch", ...grown, messages: [...parts.systems, ...parts.rest], common: parts.common };
 }
 
 /** How many of their messages ours say too, from the first on, and how many of ours that takes. */
@@ -223,12 +262,13 @@ export function resultsFor(
   return results;
 }
 
+interface Located {
+  readonly base: CheckpointId | undefined;
+  readonly nodes: readonly CheckpointNode[];
+}
+
 /** The node after the first `count` messages of a branch; a new one where no node ends there. */
-function nodeAt(
-  chain: Chain,
-  branch: Branch,
-  count: number,
-): { readonly base: CheckpointId | undefined; readonly nodes: readonly CheckpointNode[] } {
+function nodeAt(chain: Chain, branch: Branch, count: number): Located {
   if (count === 0) return { base: undefined, nodes: [] };
   const path = pathTo(chain, branch.head);
   const at = path.findIndex((node) => node.length >= count);
@@ -240,6 +280,17 @@ function nodeAt(
   return { base: part.id, nodes: [part] };
 }
 
-function deliveredBehind(chain: Chain, head: CheckpointId, count: number): boolean {
-  return pathTo(chain, head).some((node) => node.length > count && node.delivered);
+/** How a client that stands at `place` stands to our head. A place within a node counts as the node below it. */
+function standing(
+  chain: Chain,
+  head: CheckpointId,
+  place: Located,
+  message: UserMessage | undefined,
+): ReturnType<typeof olderThanHead> {
+  const [part] = place.nodes;
+  if (part === undefined) return olderThanHead(chain, head, place.base, message);
+  const below = olderThanHead(chain, head, part.parent, message);
+  return below.kind === "rewind" && below.base === part.parent ? { kind: "rewind", base: part.id } : below;
 }
+
+const UNCHANGED = { nodes: [], anchors: [], messages: [], common: 0, settle: [] } as const;

@@ -1,54 +1,64 @@
-import type { CanonicalMessage, CheckpointNode, HistoryId, RunId } from "@chartroom/domain";
-import { appendNode } from "./chain.ts";
-import { contextParts, type ContextSection } from "./context.ts";
+import type { CanonicalMessage, CheckpointNode, ContentPart, EventId, HistoryId, RunId } from "@chartroom/domain";
+import { appendNode, branchHas } from "./chain.ts";
+import { contextParts, type ContextSection, emptySection } from "./context.ts";
 import { contextId, runEvent, spaceOf, summaryId } from "./ids.ts";
 import { idsOf, type Place, textParts } from "./opening.ts";
 import { messagesTokens, messageTokens } from "./tokens.ts";
-import { type HeadView, isContext, openCalls } from "./view.ts";
+import { type HeadView, isContext } from "./view.ts";
 
 /** Share of the window at which a branch is compacted. */
-export const TRIGGER_SHARE = 0.9;
+const TRIGGER_SHARE = 0.9;
 /** Share of the window that the kept tail may take. */
 const TAIL_SHARE = 0.2;
-/** Messages that a branch must have grown by since its last compaction. */
-const REST_MESSAGES = 6;
+/** Share of the window that must be new since the last compaction, or another one wins nothing. */
+const GROWTH_SHARE = 0.2;
+/** Turns for which a compaction that failed is not tried again. */
+const REST_TURNS = 3;
 
 export interface TriggerInput {
   readonly view: HeadView;
   /** Tokens of the window of the model that is asked next, or the smaller limit that an overflow error taught. */
   readonly window: number;
-  /** Room for the answer. */
-  readonly maxOutputTokens: number;
-  /** Tokens of the last model call on this branch (input and output), and the messages that it saw or made; undefined when unknown. */
+  /** Tokens of the last model call on this branch (input and output), and how many messages of the view they are. */
   readonly measured?: { readonly tokens: number; readonly messages: number };
   /** Estimated tokens of system text and tools. */
   readonly fixedTokens: number;
-  /** Messages of the view when it was last compacted; undefined when it never was. */
-  readonly compactedAt?: number;
+  /** Length of the view's messages when a compaction failed last. */
+  readonly failedAt?: number;
 }
 
 export type Trigger =
   | { readonly kind: "fits"; readonly tokens: number }
   | { readonly kind: "compact"; readonly tokens: number }
-  /** Full, but it was compacted a moment ago: another compaction would win nothing. */
+  /** Full, but a compaction wins nothing or failed a moment ago: go on, and let the provider judge. */
   | { readonly kind: "rest"; readonly tokens: number }
-  /** One message alone is larger than the window: nothing can be done before dispatch but to say so. */
+  /** One message alone is larger than the window: nothing can be done but to say so, before dispatch. */
   | { readonly kind: "tooLarge"; readonly tokens: number; readonly message: HistoryId };
 
-/** Whether the next model call fits. The last answer's usage counts, plus an estimate of what is new. */
+/** Whether the next model call fits: the last call's usage and an estimate of what is new, against the window. */
 export function shouldCompact(input: TriggerInput): Trigger {
-  const { view, measured, window } = input;
+  const { view, window } = input;
   const { messages } = view;
-  const tokens =
-    measured === undefined || measured.messages > messages.length
-      ? input.fixedTokens + messagesTokens(messages)
-      : measured.tokens + messagesTokens(messages.slice(measured.messages));
-  const giant = messages.find((message) => input.fixedTokens + messageTokens(message) > window);
+  const measured =
+    input.measured !== undefined && input.measured.messages <= messages.length
+      ? input.measured
+      : { tokens: input.fixedTokens, messages: 0 };
+  const fresh = messages.slice(measured.messages);
+  const tokens = measured.tokens + messagesTokens(fresh);
+  const giant = fresh.find((message) => input.fixedTokens + messageTokens(message) > window);
   if (giant !== undefined) return { kind: "tooLarge", tokens, message: giant.id };
-  const limit = Math.min(window * TRIGGER_SHARE, Math.max(window - input.maxOutputTokens, window / 2));
-  if (tokens < limit) return { kind: "fits", tokens };
-  const rested = input.compactedAt === undefined || messages.length - input.compactedAt >= REST_MESSAGES;
-  return rested ? { kind: "compact", tokens } : { kind: "rest", tokens };
+  if (tokens < window * TRIGGER_SHARE) return { kind: "fits", tokens };
+  return rests(input) ? { kind: "rest", tokens } : { kind: "compact", tokens };
+}
+
+function rests({ view, window, failedAt }: TriggerInput): boolean {
+  const { messages, compactedTo } = view;
+  if (failedAt !== undefined && messages.slice(failedAt).filter(isTurn).length < REST_TURNS) return true;
+  return compactedTo > 0 && messagesTokens(messages.slice(compactedTo)) < window * GROWTH_SHARE;
+}
+
+function isTurn(message: CanonicalMessage): boolean {
+  return message.origin === "user";
 }
 
 /**
@@ -73,8 +83,8 @@ export function keptFrom(view: HeadView, window: number): HistoryId | undefined 
 export interface CompactionInput extends Place {
   /** The summary as the model wrote it, framed for the model that reads it. */
   readonly summary: string;
-  /** All sections of the newest request context, manifests of rules, skills and MCP included. */
-  readonly context: readonly ContextSection[];
+  /** All sections of the newest request context, manifests of rules, skills and MCP included; absent or empty: those that the branch has. */
+  readonly context?: readonly ContextSection[];
   readonly window: number;
   /** Opening messages of the turn that goes on; they stay word for word. */
   readonly opening: readonly HistoryId[];
@@ -91,18 +101,16 @@ export interface Compacted {
 /** The new prefix: request context, summary, then the kept tail. The old head stays where it is. */
 export function compact(input: CompactionInput): Compacted {
   const { view, chain, runId } = input;
-  const event = runEvent("compaction", runId);
-  const parts = contextParts(new Map(), input.context) ?? textParts("The client says nothing about its machine.");
-  const context: CanonicalMessage = {
-    id: contextId(event),
-    role: "user",
-    origin: "prompt",
-    content: { kind: "parts", parts },
-    event,
-    runId,
-  };
+  const count = freeCount(input);
+  const event = runEvent("compaction", runId, count - 1);
+  const known = [...view.sections]
+    .map(([name, text]) => ({ name, text }))
+    .filter((section) => section.text !== emptySection(section.name));
+  const sections = input.context === undefined || input.context.length === 0 ? known : input.context;
+  const parts = contextParts(new Map(), sections);
+  const context = parts === undefined ? [] : [contextMessage(event, parts, runId)];
   const summary: CanonicalMessage = {
-    id: summaryId(runId),
+    id: summaryId(runId, count),
     role: "user",
     origin: "runtime",
     content: { kind: "parts", parts: textParts(input.summary) },
@@ -112,20 +120,21 @@ export function compact(input: CompactionInput): Compacted {
   const from = kept === undefined ? view.messages.length : view.messages.findIndex((message) => message.id === kept);
   const before = new Set(input.opening);
   const again = view.messages.slice(0, from).filter((message) => before.has(message.id) && !isContext(message));
-  const added = [context, summary, ...again];
+  const added = [...context, summary, ...again];
   const node = appendNode(chain, view.head, idsOf(added), {
     runId,
     compaction: { summaryId: summary.id, ...(kept === undefined ? {} : { keptFrom: kept }) },
   });
-  return { messages: [context, summary], added, node };
+  return { messages: [...context, summary], added, node };
 }
 
-/** Id of the summary that a Run makes; a Run that compacts finds by it that it has done so. */
-export function summaryOf(runId: RunId): HistoryId {
-  return summaryId(runId);
+/** Which compaction of the Run this is on the branch, from 1. */
+function freeCount({ chain, view, runId }: CompactionInput): number {
+  let count = 1;
+  while (branchHas(chain, view.head, summaryId(runId, count))) count += 1;
+  return count;
 }
 
-/** Whether a view can be compacted now: no call is open. */
-export function canCompact(view: HeadView): boolean {
-  return openCalls(view.messages).length === 0;
+function contextMessage(event: EventId, parts: readonly ContentPart[], runId: RunId): CanonicalMessage {
+  return { id: contextId(event), role: "user", origin: "prompt", content: { kind: "parts", parts }, event, runId };
 }

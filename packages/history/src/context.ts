@@ -28,7 +28,7 @@ export function contextParts(
   return [intro, ...sections.map((section) => section.text)].map((text) => ({ type: "text", text }));
 }
 
-function emptySection(name: string): string {
+export function emptySection(name: string): string {
   return `<${name}>\n(none)\n</${name}>`;
 }
 

@@ -50,7 +50,12 @@ export const userMessageId = (event: EventId): HistoryId => `user-message:${even
 export const contextId = (event: EventId): HistoryId => `request-context:${event}` as HistoryId;
 export const runtimeId = (event: EventId): HistoryId => `runtime:${event}` as HistoryId;
 export const injectionMessageId = (injection: InjectionId): HistoryId => `inject-context:${injection}` as HistoryId;
-export const summaryId = (run: RunId): HistoryId => `summary:${run}` as HistoryId;
+
+/** A Run that compacts more than once counts its summaries. */
+export function summaryId(run: RunId, count = 1): HistoryId {
+  return `summary:${run}${count > 1 ? `:${count}` : ""}` as HistoryId;
+}
+
 export const toolMessageId = (call: ToolCallId): HistoryId => `tool:${call}` as HistoryId;
 
 /** `background-completed:<kind>:<child>:<call>`; progress reports of one task differ by their text. */

@@ -8,7 +8,6 @@ import type {
   HistoryId,
   InjectionId,
   InputAnchor,
-  MessageId,
   RunId,
   UserMessage,
 } from "@chartroom/domain";
@@ -103,22 +102,23 @@ function chooseEvent(turn: TurnInput): { readonly event: EventId; readonly stand
   const digest = inputDigest(message);
   for (let use = 1; ; use += 1) {
     const event = eventId(message.messageId, digest, use);
-    const places = chain.anchors.filter((anchor) => anchor.event === event);
-    if (places.length === 0) return { event };
-    if (view.head !== undefined && branchHas(chain, view.head, userMessageId(event))) {
+    const id = userMessageId(event);
+    if (!chain.listing.has(id)) return { event };
+    if (view.head !== undefined && branchHas(chain, view.head, id)) {
       if (turn.again === true) continue;
       return { event, standing: view.head };
     }
-    if (places.some((anchor) => anchor.base === view.head)) {
-      const opening = openingAt(chain, view.head, userMessageId(event));
-      if (opening !== undefined) return { event, standing: opening.id };
-    }
+    const opening = openingAt(chain, view.head, id);
+    if (opening !== undefined) return { event, standing: opening };
   }
 }
 
-function openingAt(chain: Chain, base: CheckpointId | undefined, id: HistoryId): CheckpointNode | undefined {
-  for (const node of chain.nodes.values()) if (node.parent === base && node.added.includes(id)) return node;
-  return undefined;
+/** The node on top of `base` that opens the turn of this message. */
+function openingAt(chain: Chain, base: CheckpointId | undefined, id: HistoryId): CheckpointId | undefined {
+  return chain.listing.get(id)?.find((listing) => {
+    const node = chain.nodes.get(listing);
+    return node?.parent === base && node?.added.at(-1) === id;
+  });
 }
 
 /** A queued message is said once per branch; one that is already on it is left out. */
@@ -133,7 +133,7 @@ function freeEvent(
     const event = eventId(message.messageId, digest, use);
     const id = userMessageId(event);
     if (branchHas(chain, head, id) || pending.some((earlier) => earlier.id === id)) return undefined;
-    if (!chain.anchors.some((anchor) => anchor.event === event && anchor.base !== head)) return event;
+    if (!chain.listing.has(id)) return event;
   }
 }
 
@@ -191,9 +191,4 @@ function made(
   event?: EventId,
 ): CanonicalMessage {
   return { id, role, origin, content: { kind: "parts", parts }, ...(event === undefined ? {} : { event }), runId };
-}
-
-/** Where a message id was said with other content: the base to branch from for an edit of it. */
-export function editBase(chain: Chain, messageId: MessageId): InputAnchor | undefined {
-  return chain.anchors.find((anchor) => anchor.inputId === messageId);
 }

@@ -1,5 +1,6 @@
-import type { BlobId, CheckpointId, CheckpointNode } from "@chartroom/domain";
-import { type Chain, pathTo } from "./chain.ts";
+import type { BlobId, CheckpointId, CheckpointNode, UserMessage } from "@chartroom/domain";
+import { type Chain, isOn, pathTo } from "./chain.ts";
+import { eventId, inputDigest } from "./ids.ts";
 import { type Outline, readState } from "./wire/state.ts";
 
 /** Where a client's state stands among ours, judged by its ids alone. Each case goes into the trace by its name. */
@@ -10,7 +11,7 @@ export type Relation =
   | { readonly kind: "continue"; readonly base: CheckpointId; readonly shrunk: boolean }
   /** Older than our head, and nothing newer was delivered: continue from our head and publish it first. */
   | { readonly kind: "stale"; readonly base: CheckpointId; readonly from: CheckpointId | undefined }
-  /** Older than our head, which the client knew: a branch from there. `undefined` is the root. */
+  /** Older than our head, which the client knew, or an input said anew with other content: a branch from there. `undefined` is the root. */
   | { readonly kind: "rewind"; readonly base: CheckpointId | undefined }
   /** Not a state that we wrote: decode it and let `adopt` find what it has in common with ours. */
   | { readonly kind: "foreign" };
@@ -18,21 +19,57 @@ export type Relation =
 /**
  * Relates a client's state to the conversation. A state is recognised by its root prompt messages (index 0, the system text,
  * excepted) and its pending calls; nothing is guessed from their number. Retries and claims are decided before this, by
- * message id (lifecycle section 6).
+ * message id (lifecycle section 6). `message` is the user message that comes with the state, if there is one.
  */
-export function relate(outline: Outline, chain: Chain, head: CheckpointId | undefined): Relation {
-  if (outline.empty) {
-    if (head === undefined) return { kind: "new" };
-    return olderThanHead(chain, head, undefined);
-  }
+export function relate(
+  outline: Outline,
+  chain: Chain,
+  head: CheckpointId | undefined,
+  message?: UserMessage,
+): Relation {
+  if (outline.empty) return head === undefined ? { kind: "new" } : olderThanHead(chain, head, undefined, message);
   if (head === undefined) return { kind: "foreign" };
   const shown = candidates(chain, head);
   const match = shown.find((candidate) => sameHistory(outline, candidate));
-  if (match !== undefined) return olderThanHead(chain, head, match.node.id);
+  if (match !== undefined) return olderThanHead(chain, head, match.node.id, message);
   const lost = shown.find((candidate) => isShrunk(outline, candidate));
   if (lost === undefined) return { kind: "foreign" };
-  const relation = olderThanHead(chain, head, lost.node.id);
+  const relation = olderThanHead(chain, head, lost.node.id, message);
   return relation.kind === "continue" ? { ...relation, shrunk: true } : relation;
+}
+
+/** The relation of a client that stands at `from` (`undefined`: the root). */
+export function olderThanHead(
+  chain: Chain,
+  head: CheckpointId,
+  from: CheckpointId | undefined,
+  message?: UserMessage,
+): Extract<Relation, { kind: "continue" | "stale" | "rewind" }> {
+  if (from === head) return { kind: "continue", base: head, shrunk: false };
+  // a node of another branch: the user went back to it
+  if (from !== undefined && !isOn(chain, head, from)) return { kind: "rewind", base: from };
+  const path = pathTo(chain, head);
+  const newer = path.slice(from === undefined ? 0 : path.findIndex((node) => node.id === from) + 1);
+  if (newer.some((node) => node.delivered)) return { kind: "rewind", base: from };
+  const edited = message === undefined ? undefined : editOf(chain, from, newer, message);
+  return edited ?? { kind: "stale", base: head, from };
+}
+
+/** An input that was said behind `from` with other content, and with this content nowhere: the branch begins where it was said. */
+function editOf(
+  chain: Chain,
+  from: CheckpointId | undefined,
+  newer: readonly CheckpointNode[],
+  message: UserMessage,
+): { readonly kind: "rewind"; readonly base: CheckpointId | undefined } | undefined {
+  const said = chain.anchors.filter((anchor) => anchor.inputId === String(message.messageId));
+  const bases = new Set<CheckpointId | undefined>([from, ...newer.map((node) => node.id)]);
+  const here = said.filter((anchor) => bases.has(anchor.base));
+  const event = eventId(message.messageId, inputDigest(message));
+  const [first] = here;
+  return first === undefined || here.some((anchor) => anchor.event === event)
+    ? undefined
+    : { kind: "rewind", base: first.base };
 }
 
 interface Candidate {
@@ -67,14 +104,17 @@ function candidates(chain: Chain, head: CheckpointId): readonly Candidate[] {
 function sameHistory(outline: Outline, candidate: Candidate): boolean {
   const ours = candidate.outline();
   return (
-    ours !== undefined && sameIds(behindSystem(outline), behindSystem(ours)) && sameTexts(outline.pending, ours.pending)
+    ours !== undefined &&
+    ours.roots.length > 1 &&
+    sameList(behindSystem(outline), behindSystem(ours)) &&
+    sameList(outline.pending, ours.pending)
   );
 }
 
 /** The same shown turns, but fewer root prompt messages, in order: entries were lost on the client's side. */
 function isShrunk(outline: Outline, candidate: Candidate): boolean {
   const ours = candidate.outline();
-  if (ours === undefined || outline.turns.length === 0 || !sameIds(outline.turns, ours.turns)) return false;
+  if (ours === undefined || outline.turns.length === 0 || !sameList(outline.turns, ours.turns)) return false;
   const mine = behindSystem(ours);
   const theirs = behindSystem(outline);
   if (theirs.length >= mine.length) return false;
@@ -88,25 +128,6 @@ function behindSystem(outline: Outline): readonly BlobId[] {
   return outline.roots.slice(1);
 }
 
-function sameIds(a: readonly BlobId[], b: readonly BlobId[]): boolean {
-  return a.length === b.length && a.every((id, at) => id === b[at]);
-}
-
-function sameTexts(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((text, at) => text === b[at]);
-}
-
-/** The relation of a client that stands at `from` (`undefined`: the root). */
-export function olderThanHead(
-  chain: Chain,
-  head: CheckpointId,
-  from: CheckpointId | undefined,
-): Extract<Relation, { kind: "continue" | "stale" | "rewind" }> {
-  if (from === head) return { kind: "continue", base: head, shrunk: false };
-  const path = pathTo(chain, head);
-  const at = from === undefined ? -1 : path.findIndex((node) => node.id === from);
-  // a node of another branch: the user went back to it
-  if (from !== undefined && at < 0) return { kind: "rewind", base: from };
-  const newer = path.slice(at + 1);
-  return newer.some((node) => node.delivered) ? { kind: "rewind", base: from } : { kind: "stale", base: head, from };
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, at) => item === b[at]);
 }

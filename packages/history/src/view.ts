@@ -14,8 +14,8 @@ export interface HeadView {
   readonly sections: ReadonlyMap<string, string>;
   /** The summary that the branch stands on. */
   readonly summary: HistoryId | undefined;
-  /** Compactions below the head. */
-  readonly compactions: number;
+  /** Messages of the view that were there when it was last compacted; 0 when it never was. */
+  readonly compactedTo: number;
 }
 
 export const EMPTY_VIEW: HeadView = {
@@ -24,7 +24,7 @@ export const EMPTY_VIEW: HeadView = {
   messages: [],
   sections: new Map(),
   summary: undefined,
-  compactions: 0,
+  compactedTo: 0,
 };
 
 export type ViewResult =
@@ -60,8 +60,8 @@ export function extendView(view: HeadView, node: CheckpointNode, added: readonly
     length: node.length,
     messages,
     sections: added.some(isContext) ? withSections(base, added) : base,
-    summary: compaction?.summaryId ?? view.summary,
-    compactions: view.compactions + (compaction === undefined ? 0 : 1),
+    summary: compaction?.summaryId ?? added.findLast(isSummary)?.id ?? view.summary,
+    compactedTo: compaction === undefined ? view.compactedTo : messages.length,
   };
 }
 
@@ -70,6 +70,10 @@ function keptTail(view: HeadView, keptFrom: HistoryId | undefined): readonly Can
   if (keptFrom === undefined) return [];
   const from = view.messages.findIndex((message) => message.id === keptFrom);
   return from < 0 ? [] : view.messages.slice(from).filter((message) => !isContext(message));
+}
+
+function isSummary(message: CanonicalMessage): boolean {
+  return spaceOf(message.id)?.space === "summary";
 }
 
 export function isContext(message: CanonicalMessage): boolean {
@@ -102,8 +106,7 @@ export function openCalls(messages: readonly CanonicalMessage[]): readonly ToolC
 export function isUnfinished(messages: readonly CanonicalMessage[]): boolean {
   const last = messages.at(-1);
   if (last === undefined) return false;
-  const space = spaceOf(last.id)?.space;
-  if (last.role === "system" || space === "summary" || space === "request-context") return false;
+  if (last.role === "system" || isSummary(last) || isContext(last)) return false;
   if (last.content.kind !== "assistant") return true;
   return last.content.record.partial || openCalls(messages).length > 0;
 }

@@ -1,4 +1,4 @@
-import { agent, create, toBinary } from "@chartroom/protocol";
+import { agent, blobIdOf, create, toBinary } from "@chartroom/protocol";
 import type { AgentMode, Blob, BlobId, CanonicalMessage, HistoryId } from "@chartroom/domain";
 import { utf8Bytes } from "../digest.ts";
 import { importedFrom } from "../ids.ts";
@@ -12,7 +12,7 @@ import { encodeTurns, modeNumber } from "./turns.ts";
 export interface EncodeInput {
   /** The compiled system text: index 0, the one entry that may change. */
   readonly system: string;
-  readonly view: Pick<HeadView, "messages" | "summary" | "compactions">;
+  readonly view: Pick<HeadView, "messages" | "summary">;
   /**
    * The state that this one goes on from: the last one of the same branch, or the client's own after `relate`. All its other
    * fields are kept, unknown ones too, and what it has already is not encoded again.
@@ -61,7 +61,7 @@ export function encodeCheckpoint(input: EncodeInput): EncodeResult {
   const blobs: Blob[] = [...before.inline];
   const system = makeBlob(utf8Bytes(systemJson(input.system)));
   if (before.roots[0] !== system.id) blobs.push(system);
-  const covered = coveredBy(before.roots, closed, input.blob);
+  const covered = coveredBy(before.roots, closed, input.view, input.blob);
   const kept = covered === undefined ? [] : before.roots.slice(1);
   const roots = [...kept];
   for (const message of closed.slice(covered ?? 0)) {
@@ -116,29 +116,39 @@ function rootOf(
   return makeBlob(utf8Bytes(rootJson(message, blob, missing)));
 }
 
-/** How many of the messages the previous state has already; `undefined` when it is not of this branch. */
+/**
+ * How many of the messages the previous state has already; `undefined` when it is not of this branch. Judged by their number
+ * and by the first, the last and the summary among them: a branch differs at its end, a compaction at its beginning.
+ */
 function coveredBy(
   roots: readonly BlobId[],
   messages: readonly CanonicalMessage[],
+  view: EncodeInput["view"],
   blob: BlobLookup,
 ): number | undefined {
   const wanted = Math.max(0, roots.length - 1);
+  const placeOf = new Map<CanonicalMessage, number>();
   let entries = 0;
   let at = 0;
+  let first: CanonicalMessage | undefined;
   let last: CanonicalMessage | undefined;
   for (; at < messages.length; at += 1) {
     const message = messages[at];
     if (message === undefined) break;
     const further = message.id.startsWith("imported:") && importedFrom(message.id)?.part !== 0;
-    if (!further) {
-      if (entries === wanted) break;
-      entries += 1;
-      last = message;
-    }
+    if (further) continue;
+    if (entries === wanted) break;
+    entries += 1;
+    first ??= message;
+    last = message;
+    if (message === first || message.id === view.summary || entries === wanted) placeOf.set(message, entries);
   }
   if (entries < wanted) return undefined;
   if (last === undefined) return 0;
-  return rootOf(last, blob, new Set())?.id === roots.at(-1) ? at : undefined;
+  if (view.summary !== undefined && ![...placeOf.keys()].some((message) => message.id === view.summary))
+    return undefined;
+  for (const [message, place] of placeOf) if (rootOf(message, blob, new Set())?.id !== roots[place]) return undefined;
+  return at;
 }
 
 /** The pending string of the round: the one that the state has already, start time and contracts included, or a new one. */
@@ -161,17 +171,18 @@ function noteCompaction(
   roots: readonly BlobId[],
   blobs: Blob[],
 ): void {
-  const { summary: id, compactions, messages } = input.view;
-  if (id === undefined || before.state.selfSummaryCount >= compactions) return;
-  const message = messages.find((candidate) => candidate.id === id);
+  const { summary: id, messages } = input.view;
+  const message = id === undefined ? undefined : messages.find((candidate) => candidate.id === id);
+  if (message === undefined) return;
   const parts = message?.content.kind === "parts" ? message.content.parts : [];
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   const summary = makeBlob(
     toBinary(agent.ConversationSummarySchema, create(agent.ConversationSummarySchema, { summary: text })),
   );
+  if (before.state.summary !== undefined && blobIdOf(before.state.summary) === summary.id) return;
   const now = new Set(roots);
   const summarized = before.roots.slice(1).filter((root) => !now.has(root));
-  const at = message === undefined ? -1 : messages.indexOf(message);
+  const summaryRoot = rootOf(message, input.blob, new Set());
   const archive = makeBlob(
     toBinary(
       agent.ConversationSummaryArchiveSchema,
@@ -179,14 +190,14 @@ function noteCompaction(
         summarizedMessages: summarized.map(rawId),
         summary: text,
         windowTail: before.roots.slice(1).length - summarized.length,
-        ...(at < 0 ? {} : { summaryMessage: rawId(roots[at] ?? summary.id) }),
+        ...(summaryRoot === undefined ? {} : { summaryMessage: rawId(summaryRoot.id) }),
       }),
     ),
   );
   blobs.push(summary, archive);
   state.summary = rawId(summary.id);
   state.summaryArchives = [...state.summaryArchives, rawId(archive.id)];
-  state.selfSummaryCount = compactions;
+  state.selfSummaryCount += 1;
 }
 
 function unique(blobs: readonly Blob[]): readonly Blob[] {

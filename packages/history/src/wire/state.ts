@@ -22,7 +22,7 @@ export interface Outline {
   readonly pending: readonly string[];
   /** Content that stood where an id is expected (wire section 8.1); its ids are in `roots` and `turns`. */
   readonly inline: readonly Blob[];
-  /** Nothing was said yet: no root prompt message behind the system text, no turn, no pending call. */
+  /** A new chat: no root prompt message, no turn, no pending call. */
   readonly empty: boolean;
 }
 
@@ -49,7 +49,7 @@ export function readState(bytes: Uint8Array): OutlineResult {
   const roots = state.rootPromptMessagesJson.map(idOf);
   const turns = state.turns.map(idOf);
   const pending = state.pendingToolCalls;
-  const empty = roots.length <= 1 && turns.length === 0 && pending.length === 0;
+  const empty = roots.length === 0 && turns.length === 0 && pending.length === 0;
   return { ok: true, outline: { state, roots, turns, pending, inline, empty } };
 }
 
