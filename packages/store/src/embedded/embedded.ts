@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../failure.ts";
 import { type Account, canUnshare, chooseAccount, giveTo } from "./account.ts";
 import { binaryFolder } from "./binaries.ts";
-import { folderOf, makeSocketFolder } from "./folder.ts";
+import { folderOf, makeSocketFolder, socketUrl } from "./folder.ts";
 import { initialize, launch, type LaunchOptions } from "./launch.ts";
 import { takeFolder } from "./owner.ts";
 import { endProcess, signalTo, stopLeftBehind } from "./postmaster.ts";
@@ -98,8 +98,7 @@ function supervise(how: LaunchOptions, first: ChildProcess, giveBack: () => void
     get pid() {
       return child.pid!;
     },
-    url: (database = "postgres") =>
-      `postgres://postgres@localhost/${database}?host=${encodeURIComponent(how.socketFolder)}`,
+    url: (database) => socketUrl(how.socketFolder, database),
     async stop() {
       stopping.abort();
       await restarting;

@@ -41,6 +41,11 @@ export function makeSocketFolder(dir: string): string {
   return inside;
 }
 
+/** Address of a database behind a socket. */
+export function socketUrl(socketFolder: string, database = "postgres"): string {
+  return `postgres://postgres@localhost/${database}?host=${encodeURIComponent(socketFolder)}`;
+}
+
 const LOG_LIMIT = 8 * 1024 * 1024;
 
 /** Opens the log for appending; a long one is put aside first, in place of the one put aside before. */

@@ -5,9 +5,10 @@ import { StoreError } from "../failure.ts";
 import type { Folder } from "./folder.ts";
 import { commandLine, processIdentity } from "./process.ts";
 
-/** What `postmaster.pid` says: its 1st line is the process, its 8th the state. */
+/** What `postmaster.pid` says: its 1st line is the process, its 5th the folder of the socket, its 8th the state. */
 export interface Postmaster {
   readonly pid: number;
+  readonly socketFolder: string;
   readonly ready: boolean;
 }
 
@@ -15,7 +16,8 @@ export function readPostmaster(folder: Folder): Postmaster | undefined {
   try {
     const lines = fs.readFileSync(folder.postmasterPid, "utf8").split("\n");
     const pid = Number(lines[0]);
-    return Number.isInteger(pid) && pid > 0 ? { pid, ready: lines[7]?.trim() === "ready" } : undefined;
+    if (!Number.isInteger(pid) || pid <= 0) return undefined;
+    return { pid, socketFolder: lines[4] ?? "", ready: lines[7]?.trim() === "ready" };
   } catch {
     return undefined;
   }
@@ -66,7 +68,7 @@ async function gone(pid: number, identity: string, ms: number): Promise<boolean>
   return false;
 }
 
-function isPostgresOf(folder: Folder, pid: number): boolean {
+export function isPostgresOf(folder: Folder, pid: number): boolean {
   const command = commandLine(pid);
   return command !== undefined && path.basename(command.split(" ")[0]!) === "postgres" && command.includes(folder.data);
 }
