@@ -66,6 +66,7 @@ export class Activation {
   readonly actor: ConversationActor;
   readonly #writes = new SerialQueue();
   readonly #journal: Journal;
+  readonly #deliveredHeads: CheckpointId[] = [];
   #value: StateValue = "restoring";
   #ended = false;
 
@@ -274,6 +275,12 @@ export class Activation {
 
   // -- writes
 
+  /** A checkpoint went out and its blobs are acknowledged; written with the next barrier. */
+  delivered(head: CheckpointId): void {
+    this.history.markDelivered(head);
+    this.#deliveredHeads.push(head);
+  }
+
   /**
    * Commits what `make` gives when its turn comes, with the chart and the journal. Retries in place while the database is
    * away, within the bound. `undefined`: the activation is over, nothing was written.
@@ -286,14 +293,17 @@ export class Activation {
       const barrier = make();
       for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
         const journal = this.#journal.pending;
+        const heads = this.#deliveredHeads.slice();
         const result = await store.commit(this.lease, {
           ...barrier,
           chart: this.chart(),
           ...(journal.length > 0 ? { journal } : {}),
+          ...(heads.length > 0 ? { checkpointDelivered: heads } : {}),
         });
         if (this.#ended) return undefined;
         if (result.kind === "committed") {
           this.#journal.written(journal.length);
+          this.#deliveredHeads.splice(0, heads.length);
           return result;
         }
         if (result.kind === "fenced") {

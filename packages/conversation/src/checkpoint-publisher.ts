@@ -120,6 +120,6 @@ async function publish(activation: Activation, run: LiveRun, state: Uint8Array, 
   );
   if (acknowledged.includes(false) || !stream.attached) return false;
   activation.append(run, "checkpoint", deps.codec.checkpoint(state), { checkpoint: head });
-  run.publishedHead = head;
+  activation.delivered(head);
   return true;
 }

@@ -100,6 +100,7 @@ export class CommandHandler {
     const run = new LiveRun(row, request);
     run.continues = origin.continues;
     run.again = origin.again === true;
+    if (envelope.carrier === "B") run.knownContext = activation.lastRun?.compiled?.scope.context;
     let held = true;
     run.release = () => {
       if (held) this.#capacity.release(member);
@@ -195,7 +196,7 @@ export class CommandHandler {
         return () => Promise.resolve({ kind: "refused", failure: failure("STORE_UNAVAILABLE") });
       run.row = { ...run.row, wireRunIds };
     }
-    if (!run.compiled) run.claimContext = "context" in request.action ? request.action.context : undefined;
+    if (!run.compiled) run.knownContext = "context" in request.action ? request.action.context : undefined;
     this.#streams.carry(envelope.generation, activation, run, { kind: "runStart" });
     return async () =>
       (await run.accepted.promise)

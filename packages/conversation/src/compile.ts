@@ -118,7 +118,7 @@ export async function ensureCompiled(activation: Activation, run: LiveRun, signa
 /** A claim's context, the request's own, or what the client answers when it is asked; nothing when it cannot say. */
 export async function contextOf(run: LiveRun, client: ClientAccess): Promise<RequestContext | undefined> {
   const { action, mcpTools } = run.request;
-  const brought = run.claimContext ?? ("context" in action ? action.context : undefined);
+  const brought = ("context" in action ? action.context : undefined) ?? run.knownContext;
   if (brought || mcpTools.length > 0) return brought;
   return action.kind === "userMessage" || action.kind === "resume" ? client.context() : undefined;
 }

@@ -69,6 +69,12 @@ export class ConversationHistory {
     return appended.node ? this.extend(appended.node, appended.messages) : {};
   }
 
+  /** The client has this checkpoint. */
+  markDelivered(id: CheckpointId): void {
+    const node = this.chain.nodes.get(id);
+    if (node) this.chain = { ...this.chain, nodes: new Map(this.chain.nodes).set(id, { ...node, delivered: true }) };
+  }
+
   /** Gives the memory back; the next Run loads again. */
   forget(): void {
     this.chain = chainOf([], []);

@@ -25,6 +25,7 @@ export function openFollowUp(activation: Activation, ended: LiveRun): FollowUp |
   };
   const next = new LiveRun(row, request);
   next.accepted.resolve(true);
+  next.knownContext = ended.compiled?.scope.context ?? ended.knownContext;
   return {
     barrier: { runsOpened: [row], inboxTaken: [opener.seq] },
     announce() {

@@ -1,4 +1,5 @@
 export { ConversationService } from "./conversations.ts";
 export type { ConversationDeps } from "./deps.ts";
 export { failure } from "./failures.ts";
+export { replay, type ReplayDifference, type ReplayResult } from "./replay.ts";
 export { type ConversationSettings, defaultSettings, settingsProblems } from "./settings.ts";

@@ -51,8 +51,8 @@ export class LiveRun {
   continues: RunId | undefined;
   /** The same input was answered before and delivered: the user wants it anew. */
   again = false;
-  /** A fresh context that came with a claim, for a Run that was restored without one. */
-  claimContext: RequestContext | undefined;
+  /** A context from elsewhere than its own request: a claim's, or that of the Run before on the same stream. */
+  knownContext: RequestContext | undefined;
   /** Resolves when the Run's outcome is in the store, or never will be. */
   readonly stopped: Deferred<boolean> = deferred<boolean>();
   /** Resolves when the Run is durable (`true`), or will never be. */
@@ -89,8 +89,6 @@ export class LiveRun {
   lastUsage: Usage = {};
 
   ended = false;
-  /** The checkpoint that was published and acknowledged last. */
-  publishedHead: CheckpointId | undefined;
   /** Gives the capacity slot back. */
   release: () => void = () => undefined;
 

@@ -59,7 +59,10 @@ const differs = (difference: ReplayDifference): { readonly ok: false; readonly d
 function replayActivation(rows: readonly LifecycleEvent[]): Outcome {
   const [first] = rows;
   if (first?.seq !== 1 || first.event.type !== "xstate.init")
-    return differs({ reason: "the journal of an activation does not begin with its start", ...(first && { row: first }) });
+    return differs({
+      reason: "the journal of an activation does not begin with its start",
+      ...(first && { row: first }),
+    });
   const actor = createActor(inertMachine, { clock: stoppedClock, input: first.event["input"] as ConversationInput });
   let failed = false;
   actor.subscribe({ error: () => (failed = true) });

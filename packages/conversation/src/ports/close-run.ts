@@ -16,16 +16,9 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   if (next && stream) adoptStream(activation, next, stream);
   run.ended = true;
   activation.lastRun = run;
-  const delivered = stream !== undefined && (stream.delivered || next !== undefined);
-  if (
-    delivered &&
-    !(await activation.commit(() => ({
-      runsChanged: [{ runId, delivered: true }],
-      ...(run.publishedHead ? { checkpointDelivered: [run.publishedHead] } : {}),
-    })))
-  )
-    return;
-  run.row = { ...run.row, delivered };
   run.release();
+  const delivered = stream !== undefined && (stream.delivered || next !== undefined);
+  if (delivered && !(await activation.commit(() => ({ runsChanged: [{ runId, delivered: true }] })))) return;
+  run.row = { ...run.row, delivered };
   send({ type: "run.closed", runId });
 }

@@ -25,7 +25,8 @@ export async function prepare({ activation, run, signal, send }: PortCall): Prom
   const { runId } = run.row;
   const fail = (code: FailureCode): void => send({ type: "prepare.failed", runId, code });
   deps.log.open(activation.conversationId, runId, activation.lease.fence);
-  if (run.attached) activation.subscribe(run, run.attached, { kind: "runStart" });
+  // the stream of a follow-up reads on where its predecessor ended
+  if (run.attached && !run.attached.subscription) activation.subscribe(run, run.attached, { kind: "runStart" });
   if (!deps.models.resolve(run.request.model.modelId)) return fail("MODEL_NOT_FOUND");
   await activation.history.load(deps.store, activation.lease, activation.stored.head);
 
