@@ -68,7 +68,7 @@ export type Room = ReturnType<typeof openRoom>;
 export class RoomClient {
   readonly service: ConversationService;
   readonly principal: Principal;
-  readonly conversationId = unique("conversation");
+  conversationId = unique("conversation");
   readonly blobs = new Map<string, Uint8Array>();
   /** The newest checkpoint, serialized. */
   state: Uint8Array = new Uint8Array();
