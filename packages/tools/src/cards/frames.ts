@@ -1,5 +1,5 @@
 import type { ModelCallId, ToolCallId } from "@chartroom/domain";
-import { agent, create, toBinary, type ExecArgs, type ToolVariant } from "../wire.ts";
+import { agent, create, encodeServerMessage, type ExecArgs, type ToolVariant } from "../wire.ts";
 
 /** Which call a frame is about. The internal id is `call_id`, `tool_call_id` and `exec_id` alike (wire section 4.8). */
 export interface CallIdentity {
@@ -27,14 +27,9 @@ export function toolCall(tool: ToolVariant, callId: ToolCallId, extras: CallExtr
   });
 }
 
-type UpdateCase = agent.InteractionUpdate["message"];
-
-function update(message: UpdateCase): Uint8Array {
+function update(message: agent.InteractionUpdate["message"]): Uint8Array {
   const value = create(agent.InteractionUpdateSchema, { message });
-  return toBinary(
-    agent.AgentServerMessageSchema,
-    create(agent.AgentServerMessageSchema, { message: { case: "interactionUpdate", value } }),
-  );
+  return encodeServerMessage({ message: { case: "interactionUpdate", value } });
 }
 
 /** `partial_tool_call`: opens the bubble, or shows more of its arguments. */
@@ -86,8 +81,5 @@ export function execFrame(execId: number, callId: ToolCallId, message: ExecArgs)
     message,
     acceptHookAdditionalContexts: true,
   });
-  return toBinary(
-    agent.AgentServerMessageSchema,
-    create(agent.AgentServerMessageSchema, { message: { case: "execServerMessage", value } }),
-  );
+  return encodeServerMessage({ message: { case: "execServerMessage", value } });
 }

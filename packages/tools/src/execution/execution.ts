@@ -1,6 +1,6 @@
 import type { InterruptReason, ToolCallRecord, ToolEffect, ToolExecution, ToolResultRecord } from "@chartroom/domain";
 import { completedFrame, deltaFrame, execFrame, startedFrame, toolCall, type CallIdentity } from "../cards/frames.ts";
-import { execMessage, type agent } from "../wire.ts";
+import { execClientMessage, type agent } from "../wire.ts";
 import { buildResult } from "./result.ts";
 import { cardOf, storedCall } from "./stored.ts";
 import type { Outcome, Request, Step, ToolProgram } from "./program.ts";
@@ -107,7 +107,7 @@ export function createExecution(
     reply(key, reply, atMs) {
       if (settled || !open.has(key)) return [];
       return advance(key, atMs, () => {
-        const message = execMessage(reply);
+        const message = execClientMessage(reply);
         hooks.push(...message.hookAdditionalContexts);
         return program.answer(key, message.message, atMs);
       });

@@ -61,5 +61,5 @@ export const done = (outcome: Outcome) => ({ kind: "done", outcome }) as const;
 export function unexpected(answer: ExecAnswer): string {
   return answer.case === undefined
     ? "The client answered without a result that this server understands."
-    : `The client answered with ${answer.case}, which does not fit this tool.`;
+    : `The client answered with ${answer.case}, in which there is no result for this tool.`;
 }

@@ -1,7 +1,6 @@
 import type { Blob, InterruptReason, ToolCallRecord, ToolResultRecord } from "@chartroom/domain";
 import { toolCall, type CallExtras } from "../cards/frames.ts";
-import { blobOf } from "./blob.ts";
-import { agent, toBinary } from "../wire.ts";
+import { agent, blobId, toBinary } from "../wire.ts";
 import type { Outcome } from "./program.ts";
 import { withHooks } from "./texts.ts";
 
@@ -18,8 +17,8 @@ export function buildResult(
   extras: CallExtras & { readonly interrupted?: InterruptReason | undefined } = {},
 ): BuiltResult {
   const call = toolCall(outcome.tool, record.id, extras);
-  const blobs = outcome.picture === undefined ? [] : [blobOf(outcome.picture.data)];
-  const [blob] = blobs;
+  const { picture } = outcome;
+  const blob = picture && { id: blobId(picture.data), data: picture.data };
   const result: ToolResultRecord = {
     callId: record.id,
     toolName: record.name,
@@ -27,15 +26,15 @@ export function buildResult(
     isError: outcome.isError,
     display: toBinary(agent.ToolCallSchema, call),
     ...(extras.interrupted !== undefined && { interrupted: extras.interrupted }),
-    ...(outcome.picture !== undefined &&
+    ...(picture !== undefined &&
       blob !== undefined && {
         image: {
           type: "image",
           blob: blob.id,
-          mimeType: outcome.picture.mimeType,
-          ...(outcome.picture.name !== undefined && { name: outcome.picture.name }),
+          mimeType: picture.mimeType,
+          ...(picture.name !== undefined && { name: picture.name }),
         },
       }),
   };
-  return { result, call, blobs };
+  return { result, call, blobs: blob === undefined ? [] : [blob] };
 }

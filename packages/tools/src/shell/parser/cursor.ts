@@ -58,8 +58,8 @@ export class Cursor {
   readonly heredocs: { readonly delimiter: string; readonly stripTabs: boolean; readonly quoted: boolean }[] = [];
   /** A line end in here would be the one after which such a body of the text around begins. */
   readonly outerHeredocs: boolean;
-  /** Reads commands up to one of these words or signs at the place of a command, which is left. */
-  readonly list: (cursor: Cursor, until: readonly string[]) => void;
+  /** Reads commands up to one of these words or signs at the place of a command, which is left; gives how many there were. */
+  readonly list: (cursor: Cursor, until: readonly string[]) => number;
 
   constructor(text: string, list: Cursor["list"], parent?: Cursor) {
     this.text = text;

@@ -11,6 +11,8 @@ const PREFIXES = new Set(["!", "time"]);
 const UNREAD = new Set(["case", "function", "select", "coproc", "[["]);
 /** Words that only end or divide something that must have been begun. */
 const CLOSERS = new Set(["then", "elif", "else", "fi", "do", "done", "esac", "in", "}", "]]"]);
+/** Reserved words are words without quotes. */
+const KEYWORD = /^(?:[a-z]+|[{}!]|\[\[|\]\])/;
 const ASSIGNMENT = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/;
 
 /**
@@ -31,26 +33,27 @@ export function parseShell(text: string): ShellScript | undefined {
   }
 }
 
-function readList(cursor: Cursor, until: readonly string[]): void {
-  for (;;) {
+function readList(cursor: Cursor, until: readonly string[]): number {
+  let count = 0;
+  // behind an operator that joins there must be a command, though it may stand on a later line
+  for (let joined = false; ; count += 1) {
     skipSeparators(cursor);
-    if (cursor.done || until.some((end) => isAt(cursor, end))) break;
+    if (!joined && (cursor.done || until.some((end) => isAt(cursor, end)))) break;
     readCommand(cursor);
     cursor.skipBlanks();
     // line ends and comments separate as well; a closing parenthesis ends, or has nothing to end
-    if (!cursor.done && !/[\n)#]/.test(cursor.peek())) readOperator(cursor);
+    joined = !cursor.done && !/[\n)#]/.test(cursor.peek()) && readOperator(cursor);
   }
   // a body that never came
   if (cursor.heredocs.length > 0) unsure();
+  return count;
 }
 
-function readOperator(cursor: Cursor): void {
+/** Reads an operator; gives whether it joins. */
+function readOperator(cursor: Cursor): boolean {
   if (cursor.starts(";;")) unsure();
   const operator = ["&&", "||", "|&", "|", "&", ";"].find((one) => cursor.take(one)) ?? unsure();
-  if (operator === "&" || operator === ";") return;
-  // an operator that joins needs a command behind it, though it may stand on a later line
-  skipSeparators(cursor);
-  if (cursor.done || /[;&|)]/.test(cursor.peek())) unsure();
+  return operator !== "&" && operator !== ";";
 }
 
 function skipSeparators(cursor: Cursor): void {
@@ -83,26 +86,29 @@ function readCommand(cursor: Cursor): void {
     readBlock(cursor, ")");
     return readRedirects(cursor);
   }
-  const start = cursor.at;
-  const word = readWord(cursor);
-  const keyword = word?.type === "word" && word.value === word.literal ? word.value : undefined;
-  if (keyword !== undefined) {
+  const keyword = KEYWORD.exec(cursor.peek(16))?.[0];
+  // a reserved word that goes on in the next line may be another word
+  if (keyword !== undefined && cursor.starts(`${keyword}\\\n`)) unsure();
+  if (keyword !== undefined && isAt(cursor, keyword)) {
     if (UNREAD.has(keyword) || CLOSERS.has(keyword)) unsure();
     if (PREFIXES.has(keyword)) {
+      cursor.take(keyword);
       cursor.skipBlanks();
       if (keyword === "time" && isAt(cursor, "-p") && cursor.take("-p")) cursor.skipBlanks();
       return readCommand(cursor);
     }
+    const start = cursor.at;
+    cursor.take(keyword);
     if (readCompound(cursor, keyword)) return readRedirects(cursor);
+    cursor.at = start;
   }
-  cursor.at = start;
   readSimple(cursor);
 }
 
 function readBlock(cursor: Cursor, ...ends: string[]): string {
   const inside = new Cursor(cursor.text, cursor.list, cursor);
   inside.at = cursor.at;
-  cursor.list(inside, ends);
+  if (cursor.list(inside, ends) === 0) unsure();
   cursor.at = inside.at;
   cursor.substitutes ||= inside.substitutes;
   return ends.find((end) => isAt(cursor, end) && cursor.take(end)) ?? unsure();
@@ -128,7 +134,6 @@ function readCompound(cursor: Cursor, keyword: string): boolean {
       return true;
     case "for":
       readForHead(cursor);
-      readBlock(cursor, "do");
       readBlock(cursor, "done");
       return true;
     default:
@@ -136,7 +141,7 @@ function readCompound(cursor: Cursor, keyword: string): boolean {
   }
 }
 
-/** `NAME in WORDS`, up to the separator. */
+/** `NAME in WORDS; do`. */
 function readForHead(cursor: Cursor): void {
   cursor.skipBlanks();
   const name = readWord(cursor);
@@ -145,6 +150,9 @@ function readForHead(cursor: Cursor): void {
   if (isAt(cursor, "in") && cursor.take("in"))
     for (cursor.skipBlanks(); readWord(cursor) !== undefined; cursor.skipBlanks());
   if (!cursor.take(";") && cursor.peek() !== "\n") unsure();
+  skipSeparators(cursor);
+  if (!isAt(cursor, "do")) unsure();
+  cursor.take("do");
 }
 
 function readRedirects(cursor: Cursor): void {
@@ -181,7 +189,7 @@ function readSimple(cursor: Cursor): void {
   const name = words[named];
   if (name === undefined) return;
   cursor.commands.push({
-    name: name.literal ?? name.value,
+    name: name.literal || name.value,
     args: words.slice(named + 1).map(({ type, value }) => ({ type, value })),
     fullText: cursor.text.slice(start, end),
   });

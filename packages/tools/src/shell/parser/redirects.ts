@@ -14,7 +14,11 @@ export function readRedirect(cursor: Cursor): boolean {
   if (behind === "(" && (operator === "<" || operator === ">")) return false;
   cursor.at += whole.length;
   cursor.skipBlanks();
+  // a comment is no target
+  if (cursor.peek() === "#") unsure();
   const target = readWord(cursor) ?? unsure();
+  // the number of a further redirection is no target either
+  if (/^\d+$/.test(target.value) && /[<>]/.test(cursor.peek())) unsure();
   if (operator === "<<" || operator === "<<-") {
     const quoted = target.value !== target.literal;
     if (target.literal === undefined) unsure();

@@ -115,6 +115,7 @@ function readDollar(cursor: Cursor): Part {
     return { type: "command_substitution", literal: undefined };
   }
   if (cursor.take("${")) {
+    if (!/^(?:[#!]?[\w@*?$-]|[#!]\})/.test(cursor.peek(2))) unsure();
     readExpanding(cursor, "}");
     cursor.at += 1;
     return { type: "expansion", literal: undefined };
@@ -129,6 +130,8 @@ function readDollar(cursor: Cursor): Part {
   }
   const name = /^\$(?:[A-Za-z_]\w*|[0-9@*#?$!-])/.exec(cursor.text.slice(cursor.at, cursor.at + 256))?.[0];
   if (name === undefined) {
+    // the name may follow in the next line
+    if (cursor.starts("$\\\n")) unsure();
     cursor.at += 1;
     return { type: "word", literal: "$" };
   }
