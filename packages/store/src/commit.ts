@@ -86,16 +86,14 @@ const PARTS: readonly ((sql: Sql, barrier: FoldedBarrier) => Part | undefined)[]
             where (old.wire_state is null and excluded.wire_state is not null) or (excluded.delivered and not old.delivered))`,
     ),
 
-  (sql, { checkpointDelivered }) =>
-    rowsOf(
-      checkpointDelivered,
-      (id) => id,
-      (ids) => sql`
+  (sql, { checkpointDelivered = [] }) =>
+    checkpointDelivered.length === 0
+      ? undefined
+      : sql`
         , checkpoint_delivered as (
           update checkpoint c set delivered = true from mine
           where c.conversation_id = mine.id and not c.delivered
-            and c.id = any (array(select json_array_elements_text(${ids}::text::json))))`,
-    ),
+            and c.id = any (${named(sql, checkpointDelivered, (id) => id)}))`,
 
   (sql, { anchors }) =>
     rowsOf(
@@ -162,7 +160,8 @@ const PARTS: readonly ((sql: Sql, barrier: FoldedBarrier) => Part | undefined)[]
             ("runId" text, kind text, status text, "failureCode" text, "messageId" text, "wireRunIds" text,
              "agentSessionId" text, "requestId" text, generation int, "traceId" text, "modelId" text, "parkDeadline" bigint,
              "acceptedAt" bigint, "endedAt" bigint, delivered boolean, "baseHead" text, "finalHead" text)
-          where run.run_id = r."runId" and run.conversation_id = mine.id
+          where run.run_id = any (${named(sql, runsChanged, (change) => change.runId)})
+            and run.run_id = r."runId" and run.conversation_id = mine.id
             and (r.status is null or r.status = run.status or run.status = 'waiting'
               or (run.status = 'running' and r.status <> 'waiting')))`,
     ),
@@ -210,7 +209,8 @@ const PARTS: readonly ((sql: Sql, barrier: FoldedBarrier) => Part | undefined)[]
             display = decode(r.display, 'base64')
           from mine, json_to_recordset(${rows}::text::json) as r
             ("callId" text, deadline bigint, result text, display text)
-          where t.conversation_id = mine.id and t.call_id = r."callId" and t.status = 'open')`,
+          where t.conversation_id = mine.id and t.call_id = any (${named(sql, callsChanged, (change) => change.callId)})
+            and t.call_id = r."callId" and t.status = 'open')`,
     ),
 
   (sql, { inboxPut }) =>
@@ -242,11 +242,12 @@ const PARTS: readonly ((sql: Sql, barrier: FoldedBarrier) => Part | undefined)[]
       (rows) => sql`
         , inbox_left as (
           delete from inbox i using mine, json_to_recordset(${rows}::text::json) as r (seq bigint, state text)
-          where i.conversation_id = mine.id and i.seq = r.seq
-          returning i.conversation_id, i.key, r.state),
+          where i.conversation_id = mine.id and i.seq = any (${named(sql, inboxLeft, ({ seq }) => seq)}::bigint[])
+            and i.seq = r.seq
+          returning i.key, r.state),
         applied_left as (
-          update applied a set state = l.state from inbox_left l
-          where a.conversation_id = l.conversation_id and a.key = l.key)`,
+          update applied a set state = l.state from mine, inbox_left l
+          where a.conversation_id = mine.id and a.key = any (array(select key from inbox_left)) and a.key = l.key)`,
     ),
 
   (sql, { blobs }) =>
@@ -314,6 +315,14 @@ function rowsOf<T>(
   part: (json: string) => Part,
 ): Part | undefined {
   return rows === undefined || rows.length === 0 ? undefined : part(JSON.stringify(rows.map(encode)));
+}
+
+/**
+ * The keys of the rows that a part changes. With them the rows are found by key alone; by the join alone the planner, which
+ * takes every list of rows for a hundred, may read the whole index instead.
+ */
+function named<T>(sql: Sql, rows: readonly T[], key: (row: T) => string | number): Part {
+  return sql`array(select json_array_elements_text(${JSON.stringify(rows.map(key))}::text::json))`;
 }
 
 function base64(data: Uint8Array | undefined): string | undefined {

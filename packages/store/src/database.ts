@@ -3,13 +3,14 @@ import { connect, type ConnectOptions, type Sql } from "./connection.ts";
 import { StoreError, toStoreError } from "./failure.ts";
 
 /**
- * Settings of every connection. Every statement of this package finds its rows by key, and each is planned once per connection, perhaps when its tables
- * are still empty. What the planner would prefer for a small table (read all of it) costs the more the longer a conversation
- * gets, so these ways are closed.
+ * Settings of every connection. Every statement of this package finds its rows by key, and each is planned once per
+ * connection, perhaps when its tables are still empty. What the planner would prefer for a small table (to read all of it)
+ * costs the more the longer a conversation gets, so these ways are closed; a plain index scan also skips what was deleted.
  */
 const SETTINGS = {
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off",
+  enable_bitmapscan: "off",
   enable_hashjoin: "off",
   enable_mergejoin: "off",
   // the history of a long conversation is put in order in memory

@@ -10,7 +10,7 @@ export interface StoreOptions {
   /** Unique per start of a process. */
   readonly nodeId: NodeId;
   readonly clock: Clock;
-  /** Connections at most, besides the one of the lease; default 10. */
+  /** Connections at most, besides the one of the lease; default 4: each of them plans each statement once. */
   readonly connections?: number;
   /** Bound of one attempt to use the database, in ms; default 5,000. */
   readonly attemptMs?: number;
@@ -37,7 +37,7 @@ export function openStore(options: StoreOptions): Store {
   const renewMs = options.renewMs ?? 2000;
   const validMs = options.leaseMs ?? 6000;
   const common = { url, clock };
-  const database = new Database({ ...common, attemptMs, max: options.connections ?? 10, name: `chartroom ${nodeId}` });
+  const database = new Database({ ...common, attemptMs, max: options.connections ?? 4, name: `chartroom ${nodeId}` });
   // of its own, so that no load on the other connections can cost the node its lease; and shorter, so that two attempts fit in
   const leaseDatabase = new Database({
     ...common,

@@ -26,20 +26,25 @@ export async function overdue(sql: Sql, nowMs: number, limit: number): Promise<r
   return rows.map((row) => ({ ...row }));
 }
 
-/** All that `show`, `replay` and `doctor` need of one conversation, read without ownership. */
+/**
+ * All that `show`, `replay` and `doctor` need of one conversation, read without ownership: its parts are of one moment, though
+ * its owner goes on writing.
+ */
 export async function inspect(sql: Sql, conversationId: ConversationId): Promise<ConversationView | undefined> {
-  const [[row], runs, journal, [count]] = await Promise.all([
-    sql<(typeof conversation.$inferSelect)[]>`select * from conversation where id = ${conversationId}`,
-    // in two parts, since each has an index
-    sql<(typeof run.$inferSelect)[]>`
-      select * from run where conversation_id = ${conversationId} and status in ('waiting', 'running')
-      union all
-      select * from run where conversation_id = ${conversationId} and status not in ('waiting', 'running')
-      order by seq`,
-    sql<(typeof lifecycleEvent.$inferSelect)[]>`
-      select * from lifecycle_event where conversation_id = ${conversationId} order by fence, seq`,
-    sql<{ messages: number }[]>`select count(*) as messages from message where conversation_id = ${conversationId}`,
-  ]);
+  const [[row], runs, journal, [count]] = await sql.begin("isolation level repeatable read read only", (at) =>
+    Promise.all([
+      at<(typeof conversation.$inferSelect)[]>`select * from conversation where id = ${conversationId}`,
+      // in two parts, since each has an index
+      at<(typeof run.$inferSelect)[]>`
+        select * from run where conversation_id = ${conversationId} and status in ('waiting', 'running')
+        union all
+        select * from run where conversation_id = ${conversationId} and status not in ('waiting', 'running')
+        order by seq`,
+      at<(typeof lifecycleEvent.$inferSelect)[]>`
+        select * from lifecycle_event where conversation_id = ${conversationId} order by fence, seq`,
+      at<{ messages: number }[]>`select count(*) as messages from message where conversation_id = ${conversationId}`,
+    ]),
+  );
   if (row === undefined) return undefined;
   return {
     conversationId,
