@@ -351,7 +351,7 @@ export class Activation {
     this.#value = snapshot.value as StateValue;
     const runId = (snapshot.context.runId ?? null) as RunId | null;
     this.#journal.note({ runId, event: event.event, from, to: this.#value, at: this.deps.clock.now() });
-    if (this.#value === "idle" && from !== "idle") queueMicrotask(() => this.onIdle?.());
+    if (this.#value === "idle" && from !== "idle") queueMicrotask(() => this.#rest(from));
     this.deps.events({
       type: "chart.transition",
       conversationId: this.conversationId,
@@ -360,6 +360,12 @@ export class Activation {
       from,
       to: this.#value,
     });
+  }
+
+  /** After a Run the store learns that the conversation rests, with the last rows of the journal; no answer waits for it. */
+  #rest(from: StateValue): void {
+    if (from !== "restoring") void this.commit(() => ({}));
+    this.onIdle?.();
   }
 
   #fault(error: unknown): void {
