@@ -4,7 +4,7 @@ import { play } from "./play.ts";
 import { checkpoints, prefixRule, retriesStand, together, validRequests } from "./properties.ts";
 import { life } from "./script.ts";
 
-const RUNS = Number(process.env["HISTORY_RUNS"] ?? 5_000);
+const RUNS = Number(process.env["HISTORY_RUNS"] ?? 2_000);
 
 test(`random lives keep the prefix, stay valid, retry to the same bytes and survive on the wire (${RUNS} lives)`, () => {
   let calls = 0;

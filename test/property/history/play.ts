@@ -158,7 +158,6 @@ class Player {
       this.#openTurn(run, turn, message, { context, day: turn.day + retry, again: again && rewound });
       this.#listener.retried?.(opened, JSON.stringify(server.view.messages));
     }
-    this.#publish(false);
     this.#goOn(run, turn, message);
   }
 
@@ -187,7 +186,7 @@ class Player {
       step += 1;
       this.#callModel();
       this.#step(run, step, script);
-      this.#publish(step % 2 === 0);
+      if (step % 2 === 0) this.#publish(true);
     }
     this.#callModel();
     step += 1;
@@ -198,7 +197,7 @@ class Player {
       this.#callModel();
       this.#answer(resumed, 1, "Resumed.", undefined, false);
     }
-    this.#final(message);
+    this.#final(message, turn.lost);
   }
 
   #answer(run: RunId, step: number, text: string, thinking: string | undefined, partial: boolean): void {
@@ -290,6 +289,8 @@ class Player {
   #emptyServer(): void {
     const from = this.#server;
     if (from.view.head === undefined) return;
+    // the client has the newest checkpoint when the server is lost
+    this.#publish(true);
     const to = this.#newServer();
     to.takeState(this.#state);
     to.state = this.#state;
@@ -318,19 +319,19 @@ class Player {
   #publish(delivered: boolean): void {
     const server = this.#server;
     const before = server.state;
-    const { state, rewritten } = server.encode();
+    const { state, rewritten } = server.publish(delivered);
     if (delivered) {
-      server.publish(true);
-      for (const [id, data] of server.blobs) this.#clientBlobs.set(id, data);
+      for (const [id, data] of server.unsent) this.#clientBlobs.set(id, data);
+      server.unsent.clear();
       this.#state = state;
     }
     if (before !== undefined) this.#listener.checkpoint?.(server, state, rewritten);
   }
 
-  /** The final checkpoint of a Run; `input` is what the user said in it. */
-  #final(input?: UserMessage): void {
-    this.#publish(true);
-    this.#finals.push({ state: this.#state, input });
+  /** The final checkpoint of a Run; `input` is what the user said in it. A lost one never reaches the client. */
+  #final(input?: UserMessage, lost = false): void {
+    this.#publish(!lost);
+    if (!lost) this.#finals.push({ state: this.#state, input });
   }
 }
 

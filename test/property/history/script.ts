@@ -50,6 +50,8 @@ export interface TurnScript {
   readonly cutOff: boolean;
   /** Times that the client sends the turn's request again before its first model call. */
   readonly retries: number;
+  /** The final checkpoint never reaches the client. */
+  readonly lost: boolean;
 }
 
 export type Event =
@@ -89,7 +91,7 @@ const args = fc.constantFrom(
   '["list"]',
 );
 const results = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom("ok", "", "line 1\nline 2\n", "漢字 and more", '{"b":1,"a":2}') },
+  { weight: 40, arbitrary: fc.constantFrom("ok", "", "line 1\nline 2\n", "漢字 and more", '{"b":1,"a":2}') },
   {
     weight: 1,
     arbitrary: fc
@@ -144,6 +146,7 @@ const turnScript: fc.Arbitrary<TurnScript> = fc.record({
   answerThinking: fc.option(fc.constantFrom("hm", ""), { nil: undefined }),
   cutOff: fc.boolean(),
   retries: fc.constantFrom(0, 0, 0, 1, 5),
+  lost: fc.constantFrom(false, false, false, true),
 });
 
 const event: fc.Arbitrary<Event> = fc.oneof(
@@ -165,4 +168,4 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 );
 
 /** A conversation's whole life. */
-export const life: fc.Arbitrary<readonly Event[]> = fc.array(event, { minLength: 1, maxLength: 8 });
+export const life: fc.Arbitrary<readonly Event[]> = fc.array(event, { minLength: 1, maxLength: 7 });

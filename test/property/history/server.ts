@@ -40,6 +40,8 @@ export type Project = (messages: readonly CanonicalMessage[], options: ProjectOp
 export class Server {
   readonly rows = new Map<HistoryId, CanonicalMessage>();
   readonly blobs = new Map<BlobId, Uint8Array>();
+  /** Blobs that the client does not have yet. */
+  readonly unsent = new Map<BlobId, Uint8Array>();
   readonly userMessages = new Map<HistoryId, Uint8Array>();
   chain: Chain = chainOf([], []);
   view: HeadView = EMPTY_VIEW;
@@ -103,11 +105,11 @@ export class Server {
     return made;
   }
 
-  publish(delivered: boolean): Uint8Array {
-    const { state } = this.encode();
+  publish(delivered: boolean): ReturnType<Server["encode"]> {
+    const made = this.encode();
     const node = this.chain.nodes.get(this.view.head!)!;
-    this.chain = extendChain(this.chain, [{ ...node, wireState: state, delivered }]);
-    return state;
+    this.chain = extendChain(this.chain, [{ ...node, wireState: made.state, delivered }]);
+    return made;
   }
 
   /** Puts the head where the client stands; gives the name of the relation. */
@@ -156,6 +158,9 @@ export class Server {
   }
 
   store(blobs: readonly Blob[]): void {
-    for (const blob of blobs) this.blobs.set(blob.id, blob.data);
+    for (const { id, data } of blobs) {
+      this.blobs.set(id, data);
+      this.unsent.set(id, data);
+    }
   }
 }
