@@ -25,12 +25,14 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly apis: readonly Apis[];
-  /** What `/readyz` says while the server takes work; a draining one is not ready. */
+  /** What `/readyz` says. */
   readonly readiness: () => Readiness | Promise<Readiness>;
   readonly events: DomainEventListener;
   /** With it, the port also speaks TLS. */
   readonly tls?: TlsIdentity;
   readonly limits?: Partial<GatewayLimits>;
+  /** Takes errors that nobody expected, for the log; the caller gets `internal` without a word of them. */
+  readonly report?: (cause: unknown) => void;
 }
 
 export interface Gateway {
@@ -53,6 +55,7 @@ const BIDI_APPEND = "/aiserver.v1.BidiService/BidiAppend";
 export function createGateway(options: GatewayOptions): Gateway {
   const limits: GatewayLimits = { ...GATEWAY_LIMITS, ...options.limits };
   const shutdown = new AbortController();
+  const report = options.report ?? (() => undefined);
   let draining = false;
   const exchangePorts: ExchangePorts = {
     conversations: options.conversations,
@@ -63,16 +66,20 @@ export function createGateway(options: GatewayOptions): Gateway {
     heartbeat: encodeUpdate({ kind: "heartbeat" }),
     turnEnded: encodeUpdate({ kind: "turnEnded", usage: {} }),
     draining: () => draining,
+    report,
   };
   const waiting = new Set<Transport>();
   const exchanges = new Exchanges(exchangePorts);
   const ports: AgentPorts = { ...exchangePorts, exchanges, waiting, authenticate: options.authenticate };
   const rpcs = [appendRpc(ports), ...options.apis.flatMap((api) => api.rpcs)];
-  const rpc = createRpcRouter(rpcs, options.authenticate, 2 * limits.messageBytes + 1024, shutdown.signal);
-  const rest = createRestApp(
-    () => (draining ? { ready: false, checks: { server: "draining" } } : options.readiness()),
-    options.apis.flatMap((api) => api.rest ?? []),
-  );
+  const rpc = createRpcRouter(rpcs, {
+    authenticate: options.authenticate,
+    readMaxBytes: 2 * limits.messageBytes + 1024,
+    shutdown: shutdown.signal,
+    report,
+  });
+  const routes = options.apis.flatMap((api) => api.rest ?? []);
+  const rest = createRestApp(options.readiness, routes, report);
   const unserved = new Unserved(options.events);
 
   const authenticated = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
@@ -97,7 +104,10 @@ export function createGateway(options: GatewayOptions): Gateway {
     (request, response) => {
       ignoreErrors(request);
       // what is not expected of a handler ends its call, not the process
-      Promise.resolve(route(request, response)).catch(() => answerFailure(response, FAILURES.internal));
+      void (async () => route(request, response))().catch((cause: unknown) => {
+        report(cause);
+        answerFailure(response, FAILURES.internal);
+      });
     },
     options.clock,
     options.tls,

@@ -41,6 +41,7 @@ export class Downstream {
   closed = false;
   /** What was wrong with the bytes. */
   broken: unknown;
+  #paused: PromiseWithResolvers<void> | undefined;
 
   constructor(call: OpenCall, dialect: StreamDialect) {
     this.call = call;
@@ -56,6 +57,15 @@ export class Downstream {
   }
   get heartbeats(): number {
     return this.messages.length - this.content.length;
+  }
+
+  /** Reads nothing more until `resume`: the answer backs up to the server. */
+  pause(): void {
+    this.#paused ??= Promise.withResolvers();
+  }
+  resume(): void {
+    this.#paused?.resolve();
+    this.#paused = undefined;
   }
 
   opened(): Promise<void> {
@@ -76,6 +86,7 @@ export class Downstream {
       this.headers = headers;
       const reader = new FrameReader(dialect);
       for await (const chunk of down) {
+        await this.#paused?.promise;
         for (const { flags, payload } of must(reader.push(chunk as Buffer))) {
           if (flags === FLAG_END_STREAM) this.end = must(decodeEndStream(payload));
           else if (flags === FLAG_TRAILERS) this.end = must(decodeTrailers(payload));

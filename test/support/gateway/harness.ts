@@ -11,6 +11,8 @@ export interface Harness {
   readonly conversations: FakeConversations;
   readonly clock: ManualClock;
   readonly events: DomainEvent[];
+  /** Errors that the gateway did not expect. */
+  readonly reports: unknown[];
   readonly port: number;
   readonly ca: string;
   /** A client of one kind, closed with the harness. */
@@ -41,6 +43,7 @@ export async function startGateway(options: HarnessOptions = {}): Promise<Harnes
   const conversations = new FakeConversations();
   const clock = new ManualClock();
   const events: DomainEvent[] = [];
+  const reports: unknown[] = [];
   const gateway = createGateway({
     conversations,
     clock: options.clock ?? clock,
@@ -53,6 +56,7 @@ export async function startGateway(options: HarnessOptions = {}): Promise<Harnes
     readiness: options.readiness ?? (() => ({ ready: true })),
     events: (event) => events.push(event),
     tls: certificate,
+    report: (cause) => reports.push(cause),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   const { port } = await gateway.listen("127.0.0.1", 0);
@@ -62,6 +66,7 @@ export async function startGateway(options: HarnessOptions = {}): Promise<Harnes
     conversations,
     clock,
     events,
+    reports,
     port,
     ca: certificate.cert,
     peer(kind = "h1", token = "token-ann") {

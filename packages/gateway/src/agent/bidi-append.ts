@@ -13,7 +13,7 @@ import {
   type Decoded,
   type HeaderSource,
 } from "@chartroom/protocol";
-import type { Answer } from "../exchange/exchange.ts";
+import type { Answer } from "../exchange/hand-over.ts";
 import type { OpenExchange } from "../exchange/exchanges.ts";
 import { FAILURES } from "../failures.ts";
 import { answerEmpty, answerEmptyFramed, answerFailure, answerFailureFramed } from "../http/answer.ts";

@@ -2,7 +2,8 @@ import type { Timer, UplinkMessage } from "@chartroom/domain";
 import { appendKind, AppendSequencer, type CallHeaders } from "@chartroom/protocol";
 import { FAILURES } from "../failures.ts";
 import type { GenerationRecord } from "./generation.ts";
-import type { Answer, Exchange, ExchangePorts, Opening } from "./exchange.ts";
+import type { Exchange, ExchangePorts, Opening } from "./exchange.ts";
+import type { Answer } from "./hand-over.ts";
 
 /** One append, decoded. */
 export interface Append {

@@ -1,12 +1,9 @@
 import type {
-  AttachReceipt,
   Binding,
-  CommandEnvelope,
   Conversations,
   DomainEventListener,
   Failure,
   Principal,
-  Receipt,
   RequestId,
   Timer,
   UplinkMessage,
@@ -16,6 +13,7 @@ import { FAILURES } from "../failures.ts";
 import type { GatewayLimits } from "../limits.ts";
 import type { Transport, TransportEnd, TransportPorts } from "../stream/transport.ts";
 import { type GenerationRecord, knownOf } from "./generation.ts";
+import { type Answer, appendAnswer, envelope, handOver, receiptOf, type Sender } from "./hand-over.ts";
 import { decideOpening, eventKey, type OpeningDecision } from "./opening.ts";
 import { Serial } from "./serial.ts";
 
@@ -24,6 +22,8 @@ export interface ExchangePorts extends TransportPorts {
   readonly events: DomainEventListener;
   readonly limits: GatewayLimits;
   readonly draining: () => boolean;
+  /** Takes what nobody expected, for the log. */
+  readonly report: (cause: unknown) => void;
 }
 
 type OpeningMessage = Extract<UplinkMessage, { kind: "run" | "prewarm" }>;
@@ -37,9 +37,6 @@ export interface Opening {
   /** The stream that brought it, when it can carry the output as well. */
   readonly transport?: Transport;
 }
-
-/** `undefined`: taken, answer 200. */
-export type Answer = Failure | undefined;
 
 export interface Opened {
   /** What the opening means; known before the conversation has it. */
@@ -86,7 +83,8 @@ export class Exchange {
     try {
       await this.#lookedUp;
       return true;
-    } catch {
+    } catch (cause) {
+      this.#ports.report(cause);
       this.#lookedUp = undefined;
       return false;
     }
@@ -133,7 +131,8 @@ export class Exchange {
     if (record === undefined) {
       return (await this.ready()) ? this.drop(undefined, "no generation") : FAILURES.storeUnavailable;
     }
-    const receipt = await this.#receipt(this.#hand(message, headers, record));
+    const { conversations, report } = this.#ports;
+    const receipt = await receiptOf(() => handOver(conversations, message, this.#sender(record, headers)), report);
     if (receipt.kind === "run" && record === this.#current) await this.#attach(record, true);
     return appendAnswer(receipt);
   }
@@ -174,7 +173,8 @@ export class Exchange {
       const binding =
         known === undefined ? found.binding : await this.#ports.conversations.binding(this.principal, this.requestId);
       return decideOpening(incoming, known, binding);
-    } catch {
+    } catch (cause) {
+      this.#ports.report(cause);
       this.#lookedUp = undefined;
       return { kind: "refuse", failure: FAILURES.storeUnavailable };
     }
@@ -210,7 +210,9 @@ export class Exchange {
     conversationId: NonNullable<GenerationRecord["conversationId"]>,
   ): Promise<Answer> {
     const bound = { ...message, request: { ...message.request, conversationId } };
-    const receipt = await this.#receipt(this.#ports.conversations.submit(this.#envelope("A", bound, headers, record)));
+    const { conversations, report } = this.#ports;
+    const sent = envelope("A", bound, this.#sender(record, headers));
+    const receipt = await receiptOf(() => conversations.submit(sent), report);
     if (receipt.kind === "run" || (message.kind === "prewarm" && receipt.kind !== "refused")) {
       record.phase = receipt.kind === "run" ? "live" : "prewarmed";
       if (receipt.kind === "run") await this.#attach(record, true);
@@ -228,53 +230,8 @@ export class Exchange {
     return appendAnswer(receipt);
   }
 
-  #hand(
-    message: Exclude<UplinkMessage, OpeningMessage | { kind: "heartbeat" | "unknown" }>,
-    headers: CallHeaders | undefined,
-    record: GenerationRecord,
-  ): Promise<Receipt> {
-    const { conversations } = this.#ports;
-    switch (message.kind) {
-      case "action":
-        return conversations.submit(this.#envelope("B", message, headers, record));
-      case "exec":
-        return conversations.exec(record.generation, message.reply);
-      case "execControl":
-        return conversations.control(record.generation, message.control);
-      case "kv":
-        return conversations.kv(record.generation, message.reply);
-      case "query":
-        return conversations.query(record.generation, message.reply);
-    }
-  }
-
-  #envelope(
-    carrier: CommandEnvelope["carrier"],
-    message: CommandEnvelope["message"],
-    headers: CallHeaders | undefined,
-    { generation }: GenerationRecord,
-  ): CommandEnvelope {
-    const { originalRequestId, parent, clientVersion }: Partial<CallHeaders> = { ...this.#headers, ...headers };
-    return {
-      principal: this.principal,
-      generation,
-      carrier,
-      message,
-      ...(originalRequestId === undefined ? {} : { originalRequestId }),
-      ...(parent === undefined ? {} : { parent }),
-      ...(clientVersion === undefined ? {} : { clientVersion }),
-    };
-  }
-
-  /** The conversations' border: what they throw becomes a refusal. */
-  async #receipt<R extends Receipt | AttachReceipt>(
-    call: Promise<R>,
-  ): Promise<R | Extract<Receipt, { kind: "refused" }>> {
-    try {
-      return await call;
-    } catch {
-      return { kind: "refused", failure: FAILURES.internal };
-    }
+  #sender({ generation }: GenerationRecord, headers: CallHeaders | undefined): Sender {
+    return { principal: this.principal, generation, headers: { ...this.#headers, ...headers } };
   }
 
   #record(generation: number, adopted: boolean): GenerationRecord {
@@ -359,7 +316,8 @@ export class Exchange {
     this.#attached = record;
     if (hasRun) transport.claim();
     const downlink = transport.downlink(record.generation.streamId);
-    const receipt = await this.#receipt(this.#ports.conversations.attach(this.principal, record.generation, downlink));
+    const { conversations, report } = this.#ports;
+    const receipt = await receiptOf(() => conversations.attach(this.principal, record.generation, downlink), report);
     if (receipt.kind === "refused") transport.fail(receipt.failure);
     else if (receipt.kind === "attached") transport.claim();
   }
@@ -368,14 +326,4 @@ export class Exchange {
     if (this.#grace !== undefined) this.#ports.clock.clearTimeout(this.#grace);
     this.#grace = undefined;
   }
-}
-
-/**
- * An append fails only for a conflict of identity, and when what it brought could not be kept; other refusals are told
- * on the stream, because a failed append ends the client's Run (wire section 3).
- */
-function appendAnswer(receipt: Receipt): Answer {
-  if (receipt.kind !== "refused") return undefined;
-  const { failure } = receipt;
-  return failure.code === "IDENTITY_CONFLICT" || failure.retryable ? failure : undefined;
 }

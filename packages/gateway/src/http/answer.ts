@@ -1,7 +1,7 @@
 import type { Failure } from "@chartroom/domain";
 import { connectError, encodeFrame, endStreamFrame, httpStatus } from "@chartroom/protocol";
 import type { OutgoingHeaders } from "../stream/outlet.ts";
-import { type HttpResponse, ignoreErrors } from "./types.ts";
+import { type HttpResponse, ignoreErrors, writeHead } from "./types.ts";
 
 const NOTHING = new Uint8Array(0);
 
@@ -14,7 +14,7 @@ export function answer(
 ): void {
   if (response.destroyed || response.headersSent) return;
   ignoreErrors(response);
-  response.writeHead(status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
+  writeHead(response, status, { ...headers, "content-length": String(Buffer.byteLength(body)) });
   response.end(body);
 }
 

@@ -83,8 +83,10 @@ export function createPort(handler: HttpHandler, clock: Clock, identity?: TlsIde
     socket.on("error", () => socket.destroy());
     sniff(socket, clock, SNIFF_MS, (kind) => {
       undecided.delete(socket);
-      if (kind === "http1") toHttp1(socket);
-      else if (kind === "http2") toHttp2(socket);
+      if (kind === "http1") return toHttp1(socket);
+      // the HTTP/1.1 server lets its connections stay half open; the others would wait for ever on one
+      socket.allowHalfOpen = false;
+      if (kind === "http2") toHttp2(socket);
       else if (secure === undefined) socket.destroy();
       else secure.emit("connection", socket);
     });

@@ -16,8 +16,8 @@ export function connectionKind(head: Uint8Array): ConnectionKind | undefined {
 }
 
 /**
- * Looks at the first bytes of a connection, gives them back to it and says what it is, once. A connection that has not
- * said enough within `limitMs` is closed.
+ * Looks at the first bytes of a connection, gives them back to it and says what it is, once. A connection that ends, or
+ * lets `limitMs` pass, before it has said enough is closed.
  */
 export function sniff(
   socket: net.Socket,
@@ -26,7 +26,8 @@ export function sniff(
   decided: (kind: ConnectionKind) => void,
 ): void {
   let head: Buffer = Buffer.alloc(0);
-  const timer = clock.setTimeout(() => socket.destroy(), limitMs);
+  const close = (): void => void socket.destroy();
+  const timer = clock.setTimeout(close, limitMs);
   const look = (): void => {
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) return;
@@ -35,9 +36,11 @@ export function sniff(
     if (kind === undefined) return;
     clock.clearTimeout(timer);
     socket.off("readable", look);
+    socket.off("end", close);
     socket.unshift(head);
     decided(kind);
   };
   socket.on("readable", look);
+  socket.once("end", close);
   socket.once("close", () => clock.clearTimeout(timer));
 }

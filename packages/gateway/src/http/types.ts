@@ -32,3 +32,9 @@ export function pathOf(request: HttpRequest): string {
 export function ignoreErrors(stream: EventEmitter): void {
   stream.on("error", () => undefined);
 }
+
+/** Writes status and headers; the two kinds of response take them by signatures that do not unite. */
+export function writeHead(response: HttpResponse, status: number, headers: http.OutgoingHttpHeaders): void {
+  if (isHttp2(response)) response.writeHead(status, headers);
+  else response.writeHead(status, headers);
+}

@@ -18,7 +18,11 @@ export interface RestApp {
 }
 
 /** The routes that are not RPCs. `/healthz` says that the process lives, `/readyz` that it can work. */
-export function createRestApp(readiness: () => Readiness | Promise<Readiness>, routes: readonly RestRoutes[]): RestApp {
+export function createRestApp(
+  readiness: () => Readiness | Promise<Readiness>,
+  routes: readonly RestRoutes[],
+  report: (cause: unknown) => void,
+): RestApp {
   const app = new Hono<RestEnv>();
   app.get("/healthz", (c) => c.json({ ok: true }));
   app.get("/readyz", async (c) => {
@@ -27,7 +31,10 @@ export function createRestApp(readiness: () => Readiness | Promise<Readiness>, r
   });
   for (const add of routes) add(app);
   app.notFound((c) => c.json({ error: "not found" }, 404));
-  app.onError((_error, c) => c.json({ error: "internal error" }, 500));
+  app.onError((cause, c) => {
+    report(cause);
+    return c.json({ error: "internal error" }, 500);
+  });
 
   const callers = new WeakMap<object, Principal>();
   const listener = getRequestListener(

@@ -12,9 +12,10 @@ export function toConnectError(failure: Failure, cause?: unknown): ConnectError 
   return new ConnectError(failure.title, code, undefined, [{ desc: aiserver.ErrorDetailsSchema, value }], cause);
 }
 
-/** The handlers' border: what a handler throws, as the caller may see it. */
-export function fromThrown(thrown: unknown): ConnectError {
+/** The handlers' border: what a handler throws, as the caller may see it. What nobody expected is reported. */
+export function fromThrown(thrown: unknown, report: (cause: unknown) => void): ConnectError {
   if (thrown instanceof ConnectError) return thrown;
   if (thrown instanceof CallError) return toConnectError(thrown.failure, thrown);
+  report(thrown);
   return toConnectError(FAILURES.internal, thrown);
 }

@@ -14,6 +14,7 @@ import {
 import type { Principal } from "@chartroom/domain";
 import type { Authenticate } from "../agent/ports.ts";
 import type { Call, Rpc } from "../face/rpc.ts";
+import { answer } from "../http/answer.ts";
 import { type HttpHandler, ignoreErrors } from "../http/types.ts";
 import { fromThrown, toConnectError } from "./failure.ts";
 
@@ -24,27 +25,31 @@ export interface RpcRouter {
 
 const callerKey = createContextKey<Principal | undefined>(undefined);
 
+export interface RpcPorts {
+  readonly authenticate: Authenticate;
+  /** Bounds one message. */
+  readonly readMaxBytes: number;
+  /** Aborted when the server closes. */
+  readonly shutdown: AbortSignal;
+  readonly report: (cause: unknown) => void;
+}
+
 /**
  * Serves unary calls and small streams through the RPC library: protobuf and JSON, gzip, Connect, gRPC-Web and gRPC.
- * The caller is known before a body is read. `readMaxBytes` bounds one message.
+ * The caller is known before a body is read.
  */
-export function createRpcRouter(
-  rpcs: readonly Rpc[],
-  authenticate: Authenticate,
-  readMaxBytes: number,
-  shutdown: AbortSignal,
-): RpcRouter {
+export function createRpcRouter(rpcs: readonly Rpc[], ports: RpcPorts): RpcRouter {
   const gate = async (context: HandlerContext): Promise<void> => {
-    const caller = await authenticate((name) => context.requestHeader.get(name) ?? undefined);
+    const caller = await ports.authenticate((name) => context.requestHeader.get(name) ?? undefined);
     if (!caller.ok) throw toConnectError(caller.error);
     context.values.set(callerKey, caller.value);
   };
   const router = createConnectRouter({
     acceptCompression: [compressionGzip],
-    readMaxBytes,
+    readMaxBytes: ports.readMaxBytes,
     requestGate: gate,
-    interceptors: [atBorder],
-    shutdownSignal: shutdown,
+    interceptors: [atBorder(ports.report)],
+    shutdownSignal: ports.shutdown,
   });
   for (const { method, implement } of rpcs) router.rpc(method, implement(callOf));
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
@@ -62,7 +67,7 @@ export function createRpcRouter(
             );
           } catch {
             // the client went away in the middle of its answer, or sent no host
-            if (!response.headersSent) response.writeHead(400).end();
+            answer(response, 400, {}, "");
           }
         })();
       };
@@ -71,21 +76,22 @@ export function createRpcRouter(
 }
 
 /** Turns what a handler throws into what a caller may see, before and during a stream of answers. */
-const atBorder: Interceptor = (next) => async (request) => {
-  try {
-    const response = await next(request);
-    return response.stream ? { ...response, message: guarded(response.message) } : response;
-  } catch (thrown) {
-    throw fromThrown(thrown);
+function atBorder(report: (cause: unknown) => void): Interceptor {
+  async function* guarded<T>(messages: AsyncIterable<T>): AsyncIterable<T> {
+    try {
+      yield* messages;
+    } catch (thrown) {
+      throw fromThrown(thrown, report);
+    }
   }
-};
-
-async function* guarded<T>(messages: AsyncIterable<T>): AsyncIterable<T> {
-  try {
-    yield* messages;
-  } catch (thrown) {
-    throw fromThrown(thrown);
-  }
+  return (next) => async (request) => {
+    try {
+      const response = await next(request);
+      return response.stream ? { ...response, message: guarded(response.message) } : response;
+    } catch (thrown) {
+      throw fromThrown(thrown, report);
+    }
+  };
 }
 
 function callOf(context: HandlerContext): Call {

@@ -1,17 +1,17 @@
 /** How a stream is framed and ended: Connect, gRPC-Web or gRPC (wire section 2.4). */
 export type Dialect = "connect" | "grpcWeb" | "grpc";
 
-const DIALECTS: Readonly<Record<string, Dialect>> = {
-  "application/connect+proto": "connect",
-  "application/grpc-web": "grpcWeb",
-  "application/grpc-web+proto": "grpcWeb",
-  "application/grpc": "grpc",
-  "application/grpc+proto": "grpc",
-};
+const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
+  ["application/connect+proto", "connect"],
+  ["application/grpc-web", "grpcWeb"],
+  ["application/grpc-web+proto", "grpcWeb"],
+  ["application/grpc", "grpc"],
+  ["application/grpc+proto", "grpc"],
+]);
 
 /** The dialect of a stream's content type; `undefined`: not one that is served. gRPC needs HTTP/2 for its trailers. */
 export function dialectOf(contentType: string | undefined, http2: boolean): Dialect | undefined {
-  const dialect = DIALECTS[mediaType(contentType)];
+  const dialect = DIALECTS.get(mediaType(contentType));
   return dialect === "grpc" && !http2 ? undefined : dialect;
 }
 
