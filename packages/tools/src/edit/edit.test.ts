@@ -95,6 +95,14 @@ describe("StrReplace", () => {
     expect(`${tool.case}: ${tool.case === "editToolCall" ? tool.value.result?.result.case : ""}`).toBe(card);
   });
 
+  it("writes once, however often the read is answered", () => {
+    const game = begun("StrReplace", replaceArgs);
+    game.reply(holds("b"));
+    expect(game.reply(holds("b"), "read")).toEqual([]);
+    expect(game.control({ kind: "throw", execId: 1, message: "late" }, "read")).toEqual([]);
+    expect(game.execs()).toHaveLength(2);
+  });
+
   it("takes a file whose last line end is counted as a line for whole", () => {
     const game = begun("StrReplace", replaceArgs);
     game.reply(holds("a\nb\n", { totalLines: 3 }));
