@@ -5,12 +5,9 @@ import type {
   Barrier,
   ChartContext,
   CheckpointId,
-  CommitResult,
   ConversationEvent,
   ConversationId,
-  Downlink,
   Generation,
-  HistoryId,
   InboxRow,
   Lease,
   MemberId,
@@ -18,8 +15,6 @@ import type {
   OutputKind,
   ParentConversationRef,
   PersistedChart,
-  ReplayFrom,
-  RunCloseReason,
   RunId,
   StateValue,
   StreamId,
@@ -28,10 +23,9 @@ import { ClientStream, type StreamAppend } from "./client-stream.ts";
 import { ConversationHistory } from "./conversation-history.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { deferred } from "./deferred.ts";
+import { FencedWrites, type Committed } from "./fenced-writes.ts";
 import { failure, terminalOf } from "./failures.ts";
-import { Journal } from "./journal.ts";
 import type { LiveRun } from "./live-run.ts";
-import { messagesUpTo, plainScope, rebuildMessages } from "./rebuild.ts";
 import { SerialQueue } from "./serial-queue.ts";
 import { WireCheckpoint } from "./wire-checkpoint.ts";
 
@@ -64,9 +58,7 @@ export class Activation {
   readonly restored = deferred<boolean>();
   readonly released = deferred<void>();
   readonly actor: ConversationActor;
-  readonly #writes = new SerialQueue();
-  readonly #journal: Journal;
-  readonly #deliveredHeads: CheckpointId[] = [];
+  readonly #writes: FencedWrites;
   #value: StateValue = "restoring";
   #ended = false;
 
@@ -83,7 +75,12 @@ export class Activation {
     this.member = stored.lease.member;
     this.parent = stored.parent;
     this.inbox = stored.inbox.filter((row) => row.state === "waiting");
-    this.#journal = new Journal(stored.lease.fence);
+    this.#writes = new FencedWrites(deps, stored.lease, {
+      ended: () => this.#ended,
+      chart: () => this.chart(),
+      fenced: () => this.send({ type: "fence.lost" }),
+      unavailable: () => this.send({ type: "store.unavailable" }),
+    });
     this.actor = createActor(machine, {
       id: this.conversationId,
       clock: clock as never,
@@ -164,69 +161,6 @@ export class Activation {
     return stream;
   }
 
-  /** Gives the Run's output to its attached stream, once the Run is the current one; what the ring no longer has comes from the store. */
-  subscribe(run: LiveRun, stream: ClientStream, from: ReplayFrom): void {
-    const seen = messagesUpTo(this, from.kind === "checkpoint" ? from.checkpoint : undefined);
-    const earlier = run.earlier.filter(({ id }) => !seen.has(id));
-    // the ring of a restored Run begins at the restart
-    if (from.kind === "runStart")
-      for (const { frames } of earlier) for (const frame of frames) stream.writeDirect(frame);
-    let subscription = this.deps.log.subscribe(this.conversationId, run.row.runId, from, stream);
-    if (subscription === "gone") {
-      this.#rebuild(run, stream, seen);
-      subscription = this.deps.log.subscribe(this.conversationId, run.row.runId, { kind: "live" }, stream);
-    }
-    if (typeof subscription === "string") return;
-    if (stream.attached) stream.subscription = subscription;
-    else subscription.close();
-  }
-
-  /** All of the Run that is committed, and what its pass in flight has shown. */
-  #rebuild(run: LiveRun, stream: ClientStream, seen: ReadonlySet<HistoryId>): void {
-    const { codec } = this.deps;
-    const own = this.history.view.messages.filter(
-      (message) => message.runId === run.row.runId && !seen.has(message.id),
-    );
-    const rows = run.calls;
-    for (const { frames } of rebuildMessages(this, own, rows, run.compiled?.scope ?? plainScope(this, run.row.runId)))
-      for (const frame of frames) stream.writeDirect(frame);
-    for (const block of run.shown?.().blocks ?? [])
-      stream.writeDirect(codec.update({ kind: block.type, text: block.text }));
-  }
-
-  /** Attaches a downlink: a claim unless the Run is just opening. */
-  attach(run: LiveRun, generation: Generation, downlink: Downlink, from: ReplayFrom): void {
-    const stream = this.stream(generation, run);
-    if (stream.downlink === downlink) return;
-    const before = run.attached;
-    if (before?.downlink) {
-      before.downlink.end({ kind: "error", failure: failure("REPLACED") });
-      before.leave();
-    }
-    stream.take(downlink);
-    run.attached = stream;
-    run.onAttached?.();
-    run.onAttached = undefined;
-    downlink.onLost(() => this.#lost(run, stream, downlink));
-    const child = this.childOf(run.row.runId);
-    const claims = child !== undefined && child.getSnapshot().value !== "opening";
-    child?.send({ type: claims ? "claim" : "transport.attached" });
-    if (this.currentRun === run) this.subscribe(run, stream, from);
-    if (!claims) return;
-    run.board?.reissue();
-    child?.send({ type: "replay.finished" });
-    this.deps.events({ type: "run.claimed", conversationId: this.conversationId, runId: run.row.runId });
-  }
-
-  /** Resolves when a transport is attached to the Run, or the caller gives up. */
-  attachment(run: LiveRun, signal: AbortSignal): Promise<void> {
-    if (run.attached || signal.aborted) return Promise.resolve();
-    return new Promise((resume) => {
-      signal.addEventListener("abort", () => resume());
-      run.onAttached = resume;
-    });
-  }
-
   /** A Run that waited and will never begin: its stream ends with the reason. */
   #endWaiting(runId: RunId, outcome: Outcome): void {
     const run = this.runs.get(runId);
@@ -251,73 +185,17 @@ export class Activation {
     }
   }
 
-  #lost(run: LiveRun, stream: ClientStream, downlink: Downlink): void {
-    if (stream.downlink !== downlink) return;
-    stream.leave();
-    if (run.attached === stream) run.attached = undefined;
-    const atMs = this.deps.clock.now();
-    this.childOf(run.row.runId)?.send({
-      type: "transport.lost",
-      atMs,
-      parkDeadline: atMs + this.deps.settings.parkedRunTtlMs,
-    });
-  }
-
-  /** Listens to what the Run's child chart emits. Call once, after the Run was accepted by the chart. */
-  watchChild(run: LiveRun): void {
-    const heartbeat = this.deps.codec.update({ kind: "heartbeat" });
-    this.childOf(run.row.runId)?.on("heartbeat", () => run.attached?.writeDirect(heartbeat));
-  }
-
-  closeChild(runId: RunId, reason: RunCloseReason): void {
-    this.childOf(runId)?.send({ type: "close", reason });
-  }
-
   // -- writes
 
   /** A checkpoint went out and its blobs are acknowledged; written with the next barrier. */
   delivered(head: CheckpointId): void {
     this.history.markDelivered(head);
-    this.#deliveredHeads.push(head);
+    this.#writes.delivered(head);
   }
 
-  /**
-   * Commits what `make` gives when its turn comes, with the chart and the journal. Retries in place while the database is
-   * away, within the bound. `undefined`: the activation is over, nothing was written.
-   */
-  commit(make: () => Barrier): Promise<Extract<CommitResult, { kind: "committed" }> | undefined> {
-    return this.#writes.run(async () => {
-      if (this.#ended) return undefined;
-      const { clock, settings, store } = this.deps;
-      const since = clock.now();
-      const barrier = make();
-      for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
-        const journal = this.#journal.pending;
-        const heads = this.#deliveredHeads.slice();
-        const result = await store.commit(this.lease, {
-          ...barrier,
-          chart: this.chart(),
-          ...(journal.length > 0 ? { journal } : {}),
-          ...(heads.length > 0 ? { checkpointDelivered: heads } : {}),
-        });
-        if (this.#ended) return undefined;
-        if (result.kind === "committed") {
-          this.#journal.written(journal.length);
-          this.#deliveredHeads.splice(0, heads.length);
-          return result;
-        }
-        if (result.kind === "fenced") {
-          this.send({ type: "fence.lost" });
-          return undefined;
-        }
-        this.deps.events({ type: "store.unavailable", sinceMs: clock.now() - since });
-        if (clock.now() - since >= settings.storeRetryMs) {
-          this.send({ type: "store.unavailable" });
-          return undefined;
-        }
-        await new Promise<void>((resume) => clock.setTimeout(resume, pause));
-      }
-    });
+  /** Commits what `make` gives when its turn comes; `undefined`: the activation is over, nothing was written. */
+  commit(make: () => Barrier): Promise<Committed | undefined> {
+    return this.#writes.commit(make);
   }
 
   /** When all writes that are queued now are done. */
@@ -350,7 +228,7 @@ export class Activation {
     const from = this.#value;
     this.#value = snapshot.value as StateValue;
     const runId = (snapshot.context.runId ?? null) as RunId | null;
-    this.#journal.note({ runId, event: event.event, from, to: this.#value, at: this.deps.clock.now() });
+    this.#writes.journal.note({ runId, event: event.event, from, to: this.#value, at: this.deps.clock.now() });
     if (this.#value === "idle" && from !== "idle") queueMicrotask(() => this.#rest(from));
     this.deps.events({
       type: "chart.transition",
@@ -386,6 +264,7 @@ export class Activation {
       run.board?.dispose();
       run.accepted.resolve(false);
       run.stopped.resolve(false);
+      run.left.resolve(false);
       // a node that was robbed of the conversation says nothing; one that cannot reach its store says so
       if (release === "fence-lost") run.attached?.leave();
       else run.attached?.terminal({ kind: "error", failure: failure("STORE_UNAVAILABLE") });

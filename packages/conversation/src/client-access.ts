@@ -1,5 +1,6 @@
 import type { BlobId, RequestContext } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
+import { whenAttached } from "./attachment.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** Questions to the client of a Run; the Run is made durable first, since an answer takes a round trip. */
@@ -37,7 +38,7 @@ export class ClientAccess {
     const { activation, run } = { activation: this.#activation, run: this.#run };
     if (!run.accepted.settled && (await activation.commit(() => ({ runsOpened: [run.row] }))))
       run.accepted.resolve(true);
-    if (!run.attached) await activation.attachment(run, this.#signal);
+    if (!run.attached) await whenAttached(run, this.#signal);
     return run.attached;
   }
 }

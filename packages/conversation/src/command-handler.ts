@@ -10,6 +10,7 @@ import type {
   Urgency,
 } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
+import { watchHeartbeats } from "./attachment.ts";
 import type { Capacity } from "./capacity.ts";
 import { viewCommand } from "./command-view.ts";
 import { decide, type Decision } from "./decide.ts";
@@ -42,6 +43,9 @@ export class CommandHandler {
     if (!request) return () => Promise.resolve({ kind: "dropped", reason: "no Run on this stream" });
     if (envelope.message.kind === "prewarm") return () => Promise.resolve({ kind: "acknowledged", conversationId });
     const { action } = request;
+    // its client has the terminal: what comes now comes after that Run
+    const leaving = activation.currentRun;
+    if (leaving?.ended) await leaving.left.promise;
     const view = await viewCommand(activation, envelope, action);
     const decision = decide(action, envelope.carrier, request.wireRunId, view);
     switch (decision.kind) {
@@ -139,7 +143,7 @@ export class CommandHandler {
       followUp: false,
       parkDeadline: row.acceptedAt + parkedRunTtlMs,
     });
-    activation.watchChild(run);
+    watchHeartbeats(activation, run);
     this.#streams.carry(envelope.generation, activation, run, { kind: "runStart" });
     if (decision.kind === "wait" && decision.supersede && current)
       activation.send({ type: "run.superseded", runId: current.row.runId });

@@ -65,15 +65,13 @@ export class ConversationService implements Conversations {
     const { principal, generation, message, carrier } = envelope;
     const live = this.#streams.activationOf(generation);
     if (live && message.kind === "action") return this.#handler.handle(live, envelope);
-    const bound = await this.#deps.store.binding(principal.member, generation.requestId);
     const named = message.kind === "action" ? undefined : message.request.conversationId;
-    const conversationId = named ?? bound?.conversationId;
+    const conversationId =
+      named ?? (await this.#deps.store.binding(principal.member, generation.requestId))?.conversationId;
     if (!conversationId)
       return carrier === "B"
         ? { kind: "dropped", reason: "no Run on this stream" }
         : { kind: "refused", failure: failure("INVALID_REQUEST", "The request names no conversation.") };
-    if (bound && bound.conversationId !== conversationId)
-      return { kind: "refused", failure: failure("IDENTITY_CONFLICT") };
     const starts = carrier === "A";
     if (starts) {
       const binding = await this.#deps.store.bind(principal.member, generation.requestId, conversationId);

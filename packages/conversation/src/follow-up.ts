@@ -1,5 +1,6 @@
 import type { Barrier, InboxRow, RunId, RunRequest, RunRow, TraceId } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
+import { watchHeartbeats } from "./attachment.ts";
 import type { ClientStream } from "./client-stream.ts";
 import { LiveRun } from "./live-run.ts";
 
@@ -40,7 +41,7 @@ export function openFollowUp(activation: Activation, ended: LiveRun): FollowUp |
         followUp: ended.attached !== undefined,
         parkDeadline: row.acceptedAt + settings.parkedRunTtlMs,
       });
-      activation.watchChild(next);
+      watchHeartbeats(activation, next);
     },
   };
 }

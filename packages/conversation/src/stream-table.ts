@@ -1,6 +1,7 @@
 import type { Downlink, Generation, MemberId, ReplayFrom, RunId, RunRequest, StreamId } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import { answerFromStore } from "./answer.ts";
+import { attachDownlink } from "./attachment.ts";
 import type { ClientStream } from "./client-stream.ts";
 import type { LiveRun } from "./live-run.ts";
 
@@ -109,7 +110,7 @@ export class StreamTable {
       const stream = activation.streams.get(generation.streamId);
       const now = (stream && activation.runs.get(stream.runId)) ?? run;
       if (now.ended) void answerFromStore(activation, now.row.runId, downlink);
-      else activation.attach(now, generation, downlink, from);
+      else attachDownlink(activation, now, generation, downlink, from);
       return { activation, runId: now.row.runId };
     }
     void answerFromStore(carried.activation, carried.runId, downlink);

@@ -21,4 +21,5 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   if (delivered && !(await activation.commit(() => ({ runsChanged: [{ runId, delivered: true }] })))) return;
   run.row = { ...run.row, delivered };
   send({ type: "run.closed", runId });
+  run.left.resolve(true);
 }

@@ -1,5 +1,6 @@
 import { ensureCompiled } from "../compile.ts";
 import type { PortCall } from "./port.ts";
+import { whenAttached } from "../attachment.ts";
 import { openBoard } from "../open-board.ts";
 
 /** Carries the open calls out until each has a committed result; ends with its state. */
@@ -27,7 +28,7 @@ async function reopen(
   signal: AbortSignal,
 ): Promise<void> {
   const rows = await activation.deps.store.toolCalls(activation.lease, run.row.runId);
-  await activation.attachment(run, signal);
+  await whenAttached(run, signal);
   if (signal.aborted || !(await ensureCompiled(activation, run, signal))) return;
   run.board = openBoard(
     activation,

@@ -11,6 +11,7 @@ import {
 import { completionText, contextSections, RESUME_TEXT, turnText, userParts } from "@chartroom/prompting";
 import type { Barrier, FailureCode, RequestContext, RunId, UserMessage } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
+import { subscribeStream } from "../attachment.ts";
 import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
 import { takeClientState } from "../client-state.ts";
 import { ClientAccess } from "../client-access.ts";
@@ -26,7 +27,7 @@ export async function prepare({ activation, run, signal, send }: PortCall): Prom
   const fail = (code: FailureCode): void => send({ type: "prepare.failed", runId, code });
   deps.log.open(activation.conversationId, runId, activation.lease.fence);
   // the stream of a follow-up reads on where its predecessor ended
-  if (run.attached && !run.attached.subscription) activation.subscribe(run, run.attached, { kind: "runStart" });
+  if (run.attached && !run.attached.subscription) subscribeStream(activation, run, run.attached, { kind: "runStart" });
   if (!deps.models.resolve(run.request.model.modelId)) return fail("MODEL_NOT_FOUND");
   await activation.history.load(deps.store, activation.lease, activation.stored.head);
 

@@ -1,6 +1,7 @@
 import { fromCallback } from "xstate";
 import type { ChartContext, ConversationEvent, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
+import { watchHeartbeats } from "../attachment.ts";
 import { requestOf } from "../follow-up.ts";
 import { LiveRun } from "../live-run.ts";
 import { rememberEarlier } from "../rebuild.ts";
@@ -25,6 +26,8 @@ export function bindRestore(find: FindActivation) {
       restore(activation).then(
         (event) => {
           send(event);
+          for (const run of activation.runs.values()) watchHeartbeats(activation, run);
+          supersede(activation);
           activation.restored.resolve(event.type === "restored");
         },
         () => send({ type: "restore.failed" }),
@@ -41,14 +44,21 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   if (chart.machine !== "conversation" || chart.version !== chartVersion || !isContext(chart.context))
     return { type: "restore.failed" };
   const { context } = chart;
-  const current = runs.find((row) => row.runId === context.runId);
-  const waiting = runs.find((row) => row.runId === context.nextRunId && row.status === "waiting");
+  // a Run that was accepted in the moment before the kill waits without the chart knowing it
+  const waits = runs.findLast((row) => row.status === "waiting");
+  const known = runs.find((row) => row.runId === context.runId);
+  const current = known ?? waits;
+  const waiting = known ? waits : undefined;
   for (const row of [current, waiting]) if (row) revive(activation, row, runs);
   const run = current ? activation.runs.get(current.runId) : undefined;
   const base: ChartContext = {
     ...fresh,
     ...context,
-    ...(waiting ? {} : { nextRunId: null, followUp: false }),
+    ...(known || !waits ? {} : { ...opening, runId: waits.runId, runKind: waits.kind }),
+    nextRunId: waiting?.runId ?? null,
+    nextRunKind: waiting?.kind ?? "turn",
+    nextParkDeadline: waiting ? activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs : 0,
+    followUp: false,
     joins: activation.inbox.length,
   };
   if (!run)
@@ -60,11 +70,28 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   const parkDeadline = context.parkDeadline || activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
   run.restored = true;
   activation.deps.log.open(activation.conversationId, run.row.runId, activation.lease.fence);
-  const resume = await resumePoint(activation, run, chart);
+  const resume = known ? await resumePoint(activation, run, chart) : "preparing";
   await rememberEarlier(activation, run);
   // the Step in flight is made again: its number is counted when it begins
   const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : context.step;
   return { type: "restored", context: { ...base, parkDeadline, step, attempt: 0 }, resume };
+}
+
+const opening = {
+  step: 0,
+  openCalls: 0,
+  outcome: null,
+  stop: null,
+  compacted: false,
+  callDeadline: 0,
+  parkDeadline: 0,
+};
+
+/** A turn that waited for a Run's end was asked for in its place. */
+function supersede(activation: Activation): void {
+  const { currentRun, waitingRun } = activation;
+  if (currentRun && waitingRun?.row.kind === "turn")
+    activation.send({ type: "run.superseded", runId: currentRun.row.runId });
 }
 
 async function resumePoint(activation: Activation, run: LiveRun, chart: PersistedChart): Promise<Resume> {

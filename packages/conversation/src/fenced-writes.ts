@@ -1,0 +1,81 @@
+import type { Barrier, CheckpointId, CommitResult, Lease, PersistedChart } from "@chartroom/domain";
+import type { ConversationDeps } from "./deps.ts";
+import { Journal } from "./journal.ts";
+import { SerialQueue } from "./serial-queue.ts";
+
+export type Committed = Extract<CommitResult, { kind: "committed" }>;
+
+/** What the writes need of their activation. */
+export interface WritesHost {
+  ended(): boolean;
+  chart(): PersistedChart;
+  fenced(): void;
+  unavailable(): void;
+}
+
+/** The writes of one activation, one after the other, each with the chart and the journal, all under the fence. */
+export class FencedWrites {
+  readonly journal: Journal;
+  readonly #deps: ConversationDeps;
+  readonly #lease: Lease;
+  readonly #host: WritesHost;
+  readonly #queue = new SerialQueue();
+  readonly #deliveredHeads: CheckpointId[] = [];
+
+  constructor(deps: ConversationDeps, lease: Lease, host: WritesHost) {
+    this.#deps = deps;
+    this.#lease = lease;
+    this.#host = host;
+    this.journal = new Journal(lease.fence);
+  }
+
+  /** Written with the next barrier. */
+  delivered(head: CheckpointId): void {
+    this.#deliveredHeads.push(head);
+  }
+
+  settled(): Promise<void> {
+    return this.#queue.settled();
+  }
+
+  /** Retries in place while the database is away, within the bound; then the host is told. */
+  commit(make: () => Barrier): Promise<Committed | undefined> {
+    return this.#queue.run(async () => {
+      if (this.#host.ended()) return undefined;
+      const { clock, settings } = this.#deps;
+      const since = clock.now();
+      const barrier = make();
+      for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
+        const result = await this.#attempt(barrier);
+        if (this.#host.ended()) return undefined;
+        if (result.kind === "committed") return result;
+        if (result.kind === "fenced") {
+          this.#host.fenced();
+          return undefined;
+        }
+        this.#deps.events({ type: "store.unavailable", sinceMs: clock.now() - since });
+        if (clock.now() - since >= settings.storeRetryMs) {
+          this.#host.unavailable();
+          return undefined;
+        }
+        await new Promise<void>((resume) => clock.setTimeout(resume, pause));
+      }
+    });
+  }
+
+  async #attempt(barrier: Barrier): Promise<CommitResult> {
+    const journal = this.journal.pending;
+    const heads = this.#deliveredHeads.slice();
+    const result = await this.#deps.store.commit(this.#lease, {
+      ...barrier,
+      chart: this.#host.chart(),
+      ...(journal.length > 0 ? { journal } : {}),
+      ...(heads.length > 0 ? { checkpointDelivered: heads } : {}),
+    });
+    if (result.kind === "committed") {
+      this.journal.written(journal.length);
+      this.#deliveredHeads.splice(0, heads.length);
+    }
+    return result;
+  }
+}
