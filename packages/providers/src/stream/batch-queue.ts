@@ -62,13 +62,14 @@ export class BatchQueue implements AsyncIterableIterator<Batch> {
       this.#started = true;
       this.#hooks.start();
     }
+    // it may push at once, so that there is something after all
+    if (this.#pending.length === 0 && !this.#ended) this.#hooks.hungry();
     if (this.#pending.length > 0) {
       const value = this.#pending;
       this.#pending = [];
       return Promise.resolve({ done: false, value });
     }
     if (this.#ended) return Promise.resolve({ done: true, value: undefined });
-    this.#hooks.hungry();
     return new Promise((resolve) => {
       this.#waiter = resolve;
     });
