@@ -50,6 +50,11 @@ export interface ToolCard {
 /** One call being carried out: a state machine that survives a change of stream. `atMs` is epoch milliseconds. */
 export interface ToolExecution {
   readonly callId: ToolCallId;
+  /**
+   * Calls of a Step with the same value change the same thing (a file that is read and then written as a whole): in the
+   * order of their index, the next one begins only when the former has settled.
+   */
+  readonly exclusive?: string;
   /** Once, first. A call that is restored after a restart begins anew with its old id; a call that is not carried out settles here. */
   begin(atMs: number): readonly ToolEffect[];
   /** The requests that are unanswered now, for a new stream; never `update`s. */

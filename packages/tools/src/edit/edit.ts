@@ -10,6 +10,7 @@ import {
 import { diffLines } from "../text/diff.ts";
 import { because } from "../text/because.ts";
 import { agent, create, type ExecAnswer, type ToolVariant } from "../wire.ts";
+import { fileKey } from "../native/paths.ts";
 import type { CallSite } from "../native/tool.ts";
 import { readForEdit, type Before } from "./content.ts";
 
@@ -183,6 +184,7 @@ export function editProgram(edit: Edit, site: CallSite): ToolProgram {
 
   return {
     card,
+    exclusive: fileKey(path),
     start: () => ask(read("read")),
     answer(key, answer) {
       if (key === "read") return afterRead(answer, planned);

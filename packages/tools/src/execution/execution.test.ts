@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { InterruptReason } from "@chartroom/domain";
+import type { InterruptReason, JsonObject } from "@chartroom/domain";
 import { answer, AT, context, play, SEARCH } from "../../test/support.ts";
 import { CLOSE_GRACE_MS } from "./execution.ts";
 
@@ -212,5 +212,23 @@ describe("what cannot be used", () => {
     });
     game.take(game.execution.reply("exec", broken, AT));
     expect(game.result()).toMatchObject({ isError: true, text: "The server could not use what the client answered." });
+  });
+});
+
+describe("calls that change the same file", () => {
+  const keyOf = (name: string, args: JsonObject) => play(name, args).execution.exclusive;
+
+  it("say so, however they write its path", () => {
+    const key = keyOf("Write", { path: "/ws/demo/a.ts", contents: "" });
+    expect(key).toBe("file:/ws/demo/a.ts");
+    expect(keyOf("StrReplace", { path: "a.ts", old_string: "a", new_string: "b" })).toBe(key);
+    expect(keyOf("Delete", { path: "./sub/../a.ts" })).toBe(key);
+    expect(keyOf("Delete", { path: "b.ts" })).not.toBe(key);
+  });
+
+  it("are the only ones: the others run side by side", () => {
+    expect(keyOf("Read", { path: "a.ts" })).toBeUndefined();
+    expect(keyOf("Shell", { command: "ls" })).toBeUndefined();
+    expect(keyOf("bash", {})).toBeUndefined();
   });
 });

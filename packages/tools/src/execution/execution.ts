@@ -89,6 +89,7 @@ export function createExecution(
 
   return {
     callId: identity.callId,
+    ...(program.exclusive !== undefined && { exclusive: program.exclusive }),
     begin(atMs) {
       if (begun || settled) return [];
       begun = true;

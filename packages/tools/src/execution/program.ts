@@ -44,6 +44,8 @@ export type Step =
 export interface ToolProgram {
   /** The tool case with all its arguments, without a result. */
   readonly card: ToolVariant;
+  /** What no other call may change at the same time. */
+  readonly exclusive?: string;
   start(atMs: number): Extract<Step, { kind: "ask" | "done" }>;
   answer(key: string, answer: ExecAnswer, atMs: number): Step;
   /** The request ended without an answer: thrown, closed, or not understood. `why` is for the model. */

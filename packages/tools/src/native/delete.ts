@@ -4,7 +4,7 @@ import { single } from "../execution/single.ts";
 import type { Outcome, ToolProgram } from "../execution/program.ts";
 import { because } from "../text/because.ts";
 import { agent, create, type ToolVariant } from "../wire.ts";
-import { resolvePath } from "./paths.ts";
+import { fileKey, resolvePath } from "./paths.ts";
 import { nativeTool, type CallSite } from "./tool.ts";
 
 const args = shape({ path: string("Path of the file, absolute or from the workspace folder.") });
@@ -45,6 +45,7 @@ function program(given: Args, site: CallSite): ToolProgram {
   const path = resolvePath(site.scope, given.path);
   return single({
     card: variant(given, site),
+    exclusive: fileKey(path),
     args: { case: "deleteArgs", value: create(agent.DeleteArgsSchema, { path, toolCallId: site.callId }) },
     failed: (text) => variant(given, site, failure(path, text)),
     complete(answer): Outcome | undefined {

@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import type { ToolScope } from "@chartroom/domain";
 
 /** The folder that relative paths are meant from: the first workspace folder; empty when the client named none. */
@@ -18,6 +19,11 @@ export function resolvePath(scope: ToolScope, path: string): string {
 /** POSIX, drive letter, UNC, home folder, or a URI. */
 export function isAbsolute(path: string): boolean {
   return /^(?:[/\\~]|[A-Za-z]:[/\\]|[A-Za-z][A-Za-z0-9+.-]+:\/\/)/.test(path);
+}
+
+/** The same for every way to write the path of one file, as far as a path alone tells. */
+export function fileKey(path: string): string {
+  return `file:${posix.normalize(path.replaceAll("\\", "/"))}`;
 }
 
 /** The last part of a path. */
