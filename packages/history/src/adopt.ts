@@ -159,10 +159,10 @@ function commonPart(
     const mine = ours[at];
     const said = theirs[common];
     if (mine === undefined || said === undefined) break;
-    if (mine.id === said.id || saysSame(said, mine)) {
+    if (mine.id === said.id || saysSame(said, mine) || saysFlattened(said, mine)) {
       common += 1;
       used = at + 1;
-    } else if (!isHidden(mine)) {
+    } else if (!isHidden(mine) && !(isSilentRound(mine) && saysFlattened(said, ours[at + 1]))) {
       break;
     }
   }
@@ -201,6 +201,25 @@ export function saysSame(a: CanonicalMessage, b: CanonicalMessage | undefined): 
   }
   if (a.content.kind === "parts" && b.content.kind === "parts") return saidText(a) === saidText(b);
   return false;
+}
+
+/** Whether a client that keeps text alone means this message: an answer without its calls, or a result as a user's text. */
+function saysFlattened(said: CanonicalMessage, mine: CanonicalMessage | undefined): boolean {
+  if (mine?.content.kind === "toolResult" && said.role === "user")
+    return saidText(said) === `[Tool Result]\n${mine.content.result.text}`.trim();
+  if (mine?.content.kind !== "assistant" || said.content.kind !== "assistant") return false;
+  const { calls, blocks } = mine.content.record;
+  return (
+    calls.length > 0 &&
+    said.content.record.calls.length === 0 &&
+    shownText(said.content.record.blocks) === shownText(blocks)
+  );
+}
+
+/** A round that shows no text: a client that keeps text alone has nothing of it but the results. */
+function isSilentRound(message: CanonicalMessage): boolean {
+  const { content } = message;
+  return content.kind === "assistant" && content.record.calls.length > 0 && shownText(content.record.blocks) === "";
 }
 
 function shownText(blocks: readonly { readonly type: string; readonly text: string }[]): string {
