@@ -17,7 +17,7 @@ function text(args: object, reply: Reply, tool = "Grep"): string {
 describe("Grep", () => {
   it("asks with all its arguments (example 5)", () => {
     const game = play("Grep", {
-      pattern: "TODO",
+      pattern: "NOTE",
       path: "src",
       glob: "*.ts",
       output_mode: "count",
@@ -35,7 +35,7 @@ describe("Grep", () => {
     expect($unknown).toBeUndefined();
     expect($typeName).toBe("agent.v1.GrepArgs");
     expect(args).toEqual({
-      pattern: "TODO",
+      pattern: "NOTE",
       path: "/ws/demo/src",
       glob: "*.ts",
       outputMode: "count",
@@ -58,7 +58,7 @@ describe("Grep", () => {
           {
             file: "a.ts",
             matches: [
-              { lineNumber: 3, content: "// TODO\n" },
+              { lineNumber: 3, content: "// NOTE\n" },
               { lineNumber: 9, content: "x" },
             ],
           },
@@ -68,7 +68,7 @@ describe("Grep", () => {
         totalMatchedLines: 3,
       }),
     });
-    expect(text({}, reply)).toBe("a.ts\n3:// TODO\n9:x\n\nb.ts\n1:y […]");
+    expect(text({}, reply)).toBe("a.ts\n3:// NOTE\n9:x\n\nb.ts\n1:y […]");
   });
 
   it("marks context lines, and what does not follow", () => {
