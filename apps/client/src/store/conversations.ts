@@ -29,6 +29,8 @@ export interface ConversationRecord {
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly openTurn: OpenTurn | undefined;
+  /** Set on a subagent's conversation: the one that it serves. */
+  readonly parent: string | undefined;
 }
 
 const RECORD_VERSION = 1;
@@ -102,7 +104,8 @@ function safeName(id: string): string {
 function parseRecord(text: string): ConversationRecord | undefined {
   try {
     const { version, ...record } = JSON.parse(text) as ConversationRecord & { readonly version: number };
-    return version === RECORD_VERSION && typeof record.id === "string" ? record : undefined;
+    if (version !== RECORD_VERSION || typeof record.id !== "string") return undefined;
+    return { ...record, openTurn: record.openTurn, parent: record.parent };
   } catch {
     return undefined;
   }

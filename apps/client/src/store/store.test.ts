@@ -55,6 +55,7 @@ describe("conversations", () => {
     mode: "agent",
     createdAt: 1,
     updatedAt: 2,
+    parent: undefined,
     openTurn: { messageId: "m", text: "t", mode: "ask", originalRequestId: "r", checkpointed: true },
   };
 

@@ -50,7 +50,7 @@ export function httpFailure(status: number, body: string): ClientFailure {
 
 /** An error of the network; `host` names the server in it. */
 export function networkFailure(error: unknown, host: string): ClientFailure {
-  const { code = "", message = String(error) } = error as NodeJS.ErrnoException;
+  const code = codeOf(error);
   if (UNREACHABLE.has(code)) {
     return {
       kind: "unreachable",
@@ -78,7 +78,14 @@ export function networkFailure(error: unknown, host: string): ClientFailure {
       retryable: false,
     };
   }
-  return lost(code === "" ? message : code);
+  return lost(code === "" ? String(error) : code);
+}
+
+/** The reason of the network itself, where another error only passes it on (a stream whose connection failed). */
+function codeOf(error: unknown): string {
+  const { code = "", cause } = error as { readonly code?: string; readonly cause?: unknown };
+  const inner = typeof cause === "object" && cause !== null ? codeOf(cause) : "";
+  return inner === "" ? code : inner;
 }
 
 /** The stream ended or broke in the middle. */
