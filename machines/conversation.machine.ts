@@ -1,4 +1,4 @@
-import { assign, emit, fromCallback, setup, spawnChild, stopChild } from "xstate";
+import { assign, emit, enqueueActions, fromCallback, setup, spawnChild, stopChild } from "xstate";
 import type {
   ChartContext,
   ConversationEmitted,
@@ -137,11 +137,13 @@ export const conversationMachine = setup({
     hasWaitingRun: ({ context }) => context.nextRunId !== null,
     restoresTo: ({ event }, params: { readonly state: string }) =>
       event.type === "restored" && event.resume === params.state,
+    restoredStopped: ({ event }) => event.type === "restored" && event.resume !== "idle" && event.context.stop !== null,
     inboxNotEmpty: ({ context }) => context.joins > 0,
     preparedWithInbox: ({ context, event }) =>
       isCurrent(context, event) && event.type === "prepared" && event.joins > 0,
     preparedToSummarize: ({ context, event }) => isCurrent(context, event) && context.runKind === "summarize",
     completedWithInbox: ({ context, event }) => isCurrent(context, event) && context.joins > 0,
+    isParked: ({ context }) => !context.attached,
     mayCallModel: ({ context }) => context.attached,
     mayRetry: ({ context, event }) =>
       isCurrent(context, event) &&
@@ -191,6 +193,7 @@ export const conversationMachine = setup({
       runKind: context.nextRunKind,
       attached: context.nextAttached,
       parkDeadline: context.nextParkDeadline,
+      urgency: "border" as const,
       ...noWaiting,
     })),
     queueRun: assign(({ event }) =>
@@ -215,14 +218,13 @@ export const conversationMachine = setup({
         restored: false,
       }),
     }),
-    spawnRestored: spawnChild("cursorRun", {
-      id: ({ context }) => `run:${context.runId ?? ""}`,
-      input: ({ context }): CursorRunInput => ({
-        runId: context.runId ?? "",
-        direction: "served",
-        parkDeadline: context.parkDeadline,
-        restored: true,
-      }),
+    spawnRestored: enqueueActions(({ context, enqueue }) => {
+      const parked = (runId: string, parkDeadline: number): void => {
+        const input: CursorRunInput = { runId, direction: "served", parkDeadline, restored: true };
+        enqueue.spawnChild("cursorRun", { id: `run:${runId}`, input });
+      };
+      if (context.runId !== null) parked(context.runId, context.parkDeadline);
+      if (context.nextRunId !== null) parked(context.nextRunId, context.nextParkDeadline);
     }),
     stopRun: stopChild(({ context }) => `run:${context.runId ?? ""}`),
     stopWaiting: stopChild(({ context }) => `run:${context.nextRunId ?? ""}`),
@@ -384,6 +386,12 @@ export const conversationMachine = setup({
       on: {
         restored: [
           {
+            guard: "restoredStopped",
+            target: "checkpointing",
+            actions: ["takeRestored", "spawnRestored", "decideFlagged"],
+            description: "A stop that came during the commit which the node did not survive.",
+          },
+          {
             guard: { type: "restoresTo", params: { state: "preparing" } },
             target: "preparing",
             actions: ["takeRestored", "spawnRestored"],
@@ -488,13 +496,26 @@ export const conversationMachine = setup({
         gate: {
           id: "gate",
           description: "A model step does not begin without a transport: nobody would read it.",
-          always: { guard: "mayCallModel", target: "streaming" },
+          always: [
+            {
+              guard: "inboxNotEmpty",
+              target: "#interrupting",
+              description: "What came in before a restart or a retry joins before the model is called.",
+            },
+            { guard: "mayCallModel", target: "streaming" },
+          ],
           on: {
             "run.attached": [
               { guard: "isCurrentRun", target: "streaming", actions: "noteAttached" },
               { guard: "isWaitingRun", actions: "noteWaitingAttached" },
             ],
             "inbox.filled": { guard: "fillsInbox", target: "#interrupting", actions: "noteInbox" },
+            passivate: {
+              guard: "isParked",
+              target: "#released",
+              actions: { type: "noteRelease", params: { reason: "passivated" } },
+              description: "A parked Run leaves memory; its deadline is in the store.",
+            },
           },
           after: {
             parkedGateLimit: {
@@ -563,8 +584,29 @@ export const conversationMachine = setup({
         compacting: {
           id: "compacting",
           description: "The history outgrew the model's window, or the user asked: a summary becomes the new prefix.",
-          initial: "summarizing",
+          initial: "waiting",
           states: {
+            waiting: {
+              id: "compactionGate",
+              description: "A summary is a model call too: it does not begin without a transport.",
+              always: { guard: "mayCallModel", target: "summarizing" },
+              on: {
+                "run.attached": [
+                  { guard: "isCurrentRun", target: "summarizing", actions: "noteAttached" },
+                  { guard: "isWaitingRun", actions: "noteWaitingAttached" },
+                ],
+                "inbox.filled": [
+                  { guard: "interruptsModel", target: "#interrupting", actions: "noteInbox" },
+                  { actions: "noteInbox" },
+                ],
+              },
+              after: {
+                parkedGateLimit: {
+                  target: "#checkpointing",
+                  actions: { type: "decide", params: { kind: "failed", code: "PARK_EXPIRED" } },
+                },
+              },
+            },
             summarizing: {
               id: "summarizing",
               description: "A model call without tools writes the summary.",
@@ -733,6 +775,12 @@ export const conversationMachine = setup({
               { guard: "lastCallSettled", target: "#modeling", actions: "noteOpenCalls" },
               { guard: "isCurrentRun", actions: "noteOpenCalls" },
             ],
+            passivate: {
+              guard: "isParked",
+              target: "#released",
+              actions: { type: "noteRelease", params: { reason: "passivated" } },
+              description: "A parked Run leaves memory; its deadline is in the store.",
+            },
             "inbox.filled": [
               { guard: "interruptsNow", target: "#interrupting", actions: "noteInbox" },
               { actions: "noteInbox" },
@@ -864,14 +912,20 @@ export const conversationMachine = setup({
       on: {
         cancel: { description: "Acknowledged; the outcome stays." },
         "run.superseded": { description: "Acknowledged; the outcome stays." },
-        "park.expired": {
-          guard: "isWaitingRun",
-          actions: [{ type: "tellWaitingEnded", params: { code: "PARK_EXPIRED" } }, "stopWaiting", "dropWaiting"],
-        },
-        "capacity.evicted": {
-          guard: "isWaitingRun",
-          actions: [{ type: "tellWaitingEnded", params: { code: "PARK_CAPACITY" } }, "stopWaiting", "dropWaiting"],
-        },
+        "park.expired": [
+          {
+            guard: "isWaitingRun",
+            actions: [{ type: "tellWaitingEnded", params: { code: "PARK_EXPIRED" } }, "stopWaiting", "dropWaiting"],
+          },
+          { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
+        ],
+        "capacity.evicted": [
+          {
+            guard: "isWaitingRun",
+            actions: [{ type: "tellWaitingEnded", params: { code: "PARK_CAPACITY" } }, "stopWaiting", "dropWaiting"],
+          },
+          { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
+        ],
         "port.failed": { target: "finalizing" },
       },
       states: {
@@ -939,14 +993,20 @@ export const conversationMachine = setup({
       on: {
         cancel: { description: "Acknowledged; the outcome stays." },
         "run.superseded": { description: "Acknowledged; the outcome stays." },
-        "park.expired": {
-          guard: "isWaitingRun",
-          actions: [{ type: "tellWaitingEnded", params: { code: "PARK_EXPIRED" } }, "stopWaiting", "dropWaiting"],
-        },
-        "capacity.evicted": {
-          guard: "isWaitingRun",
-          actions: [{ type: "tellWaitingEnded", params: { code: "PARK_CAPACITY" } }, "stopWaiting", "dropWaiting"],
-        },
+        "park.expired": [
+          {
+            guard: "isWaitingRun",
+            actions: [{ type: "tellWaitingEnded", params: { code: "PARK_EXPIRED" } }, "stopWaiting", "dropWaiting"],
+          },
+          { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
+        ],
+        "capacity.evicted": [
+          {
+            guard: "isWaitingRun",
+            actions: [{ type: "tellWaitingEnded", params: { code: "PARK_CAPACITY" } }, "stopWaiting", "dropWaiting"],
+          },
+          { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
+        ],
         "port.failed": { target: "released", actions: { type: "noteRelease", params: { reason: "port-failed" } } },
       },
       states: {

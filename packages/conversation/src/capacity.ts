@@ -22,15 +22,18 @@ export class Capacity {
     return this.#total >= this.#perProcess ? "process" : undefined;
   }
 
-  reserve(member: MemberId): void {
+  /** Takes a slot; the answer gives it back, once. */
+  hold(member: MemberId): () => void {
     this.#total++;
     this.#open.set(member, (this.#open.get(member) ?? 0) + 1);
-  }
-
-  release(member: MemberId): void {
-    const left = (this.#open.get(member) ?? 0) - 1;
-    this.#total--;
-    if (left > 0) this.#open.set(member, left);
-    else this.#open.delete(member);
+    let held = true;
+    return () => {
+      if (!held) return;
+      held = false;
+      this.#total--;
+      const left = (this.#open.get(member) ?? 0) - 1;
+      if (left > 0) this.#open.set(member, left);
+      else this.#open.delete(member);
+    };
   }
 }

@@ -19,6 +19,7 @@ import { openFollowUp } from "./follow-up.ts";
 import { inboxKey, urgencyOf } from "./inbox.ts";
 import { LiveRun } from "./live-run.ts";
 import { resumePointOf } from "./rebuild.ts";
+import { settleFromState, settleResolutions } from "./settle-calls.ts";
 import type { StreamTable } from "./stream-table.ts";
 
 /** Carries out what the command table decides; one command of a conversation after the other. */
@@ -48,6 +49,7 @@ export class CommandHandler {
     if (leaving?.ended) await leaving.left.promise;
     const view = await viewCommand(activation, envelope, action);
     const decision = decide(action, envelope.carrier, request.wireRunId, view);
+    if (activation.currentRun) await settleResolutions(activation, activation.currentRun, action);
     switch (decision.kind) {
       case "start":
       case "wait":
@@ -99,17 +101,13 @@ export class CommandHandler {
     const { member, conversationId } = activation;
     const lack = this.#makeRoom(activation);
     if (lack) return () => Promise.resolve({ kind: "refused", failure: failure("LOCAL_CAPACITY") });
-    this.#capacity.reserve(member);
+    const release = this.#capacity.hold(member);
     const row = this.#row(activation, envelope, request, decision.kind === "wait");
     const run = new LiveRun(row, request);
     run.continues = origin.continues;
     run.again = origin.again === true;
     if (envelope.carrier === "B") run.knownContext = activation.lastRun?.compiled?.scope.context;
-    let held = true;
-    run.release = () => {
-      if (held) this.#capacity.release(member);
-      held = false;
-    };
+    run.release = release;
     const replaced = activation.waitingRun;
     if (decision.kind === "wait") {
       const done = await activation.commit(() => ({
@@ -166,7 +164,7 @@ export class CommandHandler {
   }
 
   #row(activation: Activation, envelope: CommandEnvelope, request: RunRequest, waits: boolean): RunRow {
-    const { entropy, clock } = activation.deps;
+    const { entropy, clock, settings } = activation.deps;
     const { action } = request;
     return {
       runId: entropy.uuid() as RunId,
@@ -179,6 +177,8 @@ export class CommandHandler {
       modelId: request.model.modelId,
       acceptedAt: clock.now(),
       delivered: false,
+      // for a node that is killed while a transport is attached: its clients may never come back
+      parkDeadline: clock.now() + settings.parkedRunTtlMs,
       request: envelope.message.raw,
       ...("message" in action ? { messageId: action.message.messageId } : {}),
       ...(request.agentSessionId ? { agentSessionId: request.agentSessionId } : {}),
@@ -276,24 +276,11 @@ export class CommandHandler {
   ): Promise<() => Promise<Receipt>> {
     const { conversationId } = activation;
     const run = activation.runs.get(runId);
-    if (run && action.kind === "cancel") await this.#settle(activation, run, action);
     activation.send({ type: "cancel", runId });
     return async () => {
       await run?.stopped.promise;
       return onNewStream ? { kind: "finishedTurn", conversationId } : { kind: "acknowledged", conversationId };
     };
-  }
-
-  /** The last results that the client gives settle their calls before the Run is stopped. */
-  async #settle(activation: Activation, run: LiveRun, action: Extract<Action, { kind: "cancel" }>): Promise<void> {
-    const { board, compiled } = run;
-    if (!board || !compiled) return;
-    for (const resolution of action.resolutions) {
-      const call = board.openCalls.find((open) => open.id === resolution.callId);
-      const result = call && activation.deps.tools.resolve(compiled.scope, call, resolution);
-      if (call && result) board.accept(call.id, result);
-    }
-    await board.flushed();
   }
 
   #cancelSubagent(activation: Activation, subagentId: string): void {

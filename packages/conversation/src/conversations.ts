@@ -15,11 +15,13 @@ import type {
   Receipt,
   RequestId,
 } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
 import { Capacity } from "./capacity.ts";
 import { CommandHandler } from "./command-handler.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { failure } from "./failures.ts";
 import { Registry } from "./registry.ts";
+import { suspend } from "./suspend.ts";
 import { Sweeper } from "./sweeper.ts";
 import { StreamTable } from "./stream-table.ts";
 
@@ -44,11 +46,18 @@ export class ConversationService implements Conversations {
     this.#sweeper = new Sweeper(deps, this.registry, this.#streams);
     this.registry.onActivated = (activation) => {
       activation.onIdle = () => void this.#handler.openWaiting(activation);
+      void activation.restored.promise.then(() => this.#countRestored(activation));
       void activation.released.promise.then(() => {
         for (const run of activation.runs.values()) run.release();
         this.#streams.forget(activation);
       });
     };
+  }
+
+  /** Runs that came back from the store count again; they are never refused. */
+  #countRestored(activation: Activation): void {
+    for (const run of activation.runs.values())
+      if (run.restored && !run.ended) run.release = this.#capacity.hold(activation.member);
   }
 
   /** Begins to look for conversations whose deadline has passed. */
@@ -186,14 +195,7 @@ export class ConversationService implements Conversations {
     const deadline = clock.now() + limitMs;
     const busy = (): boolean => this.registry.all().some((activation) => activation.phase !== "idle");
     while (busy() && clock.now() < deadline) await new Promise<void>((resume) => clock.setTimeout(resume, 50));
-    for (const activation of this.registry.all()) {
-      for (const run of activation.runs.values())
-        run.attached?.terminal({ kind: "error", failure: failure("DRAINING") });
-      await activation.written();
-      activation.actor.stop();
-      activation.abort.abort();
-      await this.#deps.store.release(activation.lease).catch(() => undefined);
-    }
+    await Promise.all(this.registry.all().map((activation) => suspend(activation)));
   }
 
   async #parentOf({ principal, parent }: CommandEnvelope): Promise<ParentConversationRef | undefined> {

@@ -2,6 +2,8 @@
 export interface ConversationSettings {
   readonly restoreMs: number;
   readonly passivateMs: number;
+  /** A parked Run in which nothing works leaves memory after so long. */
+  readonly passivateParkedMs: number;
   readonly prepareMs: number;
   readonly modelMs: number;
   readonly interruptMs: number;
@@ -34,6 +36,7 @@ export interface ConversationSettings {
 export const defaultSettings: ConversationSettings = {
   restoreMs: 10_000,
   passivateMs: 600_000,
+  passivateParkedMs: 60_000,
   prepareMs: 60_000,
   modelMs: 1_800_000,
   interruptMs: 10_000,

@@ -1,4 +1,5 @@
-import type { Timer } from "@chartroom/domain";
+import type { RunId, Timer } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
 import type { ConversationDeps } from "./deps.ts";
 import type { Registry } from "./registry.ts";
 import type { StreamTable } from "./stream-table.ts";
@@ -30,10 +31,30 @@ export class Sweeper {
     log.prune(clock.now(), settings.outputRetentionMs);
     for (const activation of this.#registry.all()) activation.forgetEnded(clock.now() - settings.outputRetentionMs);
     this.#streams.prune();
+    for (const activation of this.#registry.all()) await this.#passivateParked(activation);
     // a database that is away is met again at the next round
     const overdue = await store.overdue(clock.now(), 50).catch(() => []);
     for (const { conversationId, member } of overdue)
       await this.#registry.get(conversationId, member, { create: false }).catch(() => undefined);
+  }
+
+  /** Nobody reads and nothing works: the Run's deadline goes to the store, and the actor out of memory. */
+  async #passivateParked(activation: Activation): Promise<void> {
+    const { clock, settings } = this.#deps;
+    const { context } = activation;
+    const since = context.parkDeadline - settings.parkedRunTtlMs;
+    if (
+      context.runId === null ||
+      context.attached ||
+      context.parkDeadline === 0 ||
+      clock.now() - since < settings.passivateParkedMs
+    )
+      return;
+    const runId = context.runId as RunId;
+    const done = await activation.intake.run(() =>
+      activation.commit(() => ({ runsChanged: [{ runId, parkDeadline: context.parkDeadline }] })),
+    );
+    if (done) activation.send({ type: "passivate" });
   }
 
   stop(): void {

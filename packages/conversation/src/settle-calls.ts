@@ -1,0 +1,35 @@
+import { decodeCheckpoint, resultsFor } from "@chartroom/history";
+import type { Action, RunRequest } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
+import type { LiveRun } from "./live-run.ts";
+
+/** The last results that the client gives for calls which it aborted itself settle them before anything else happens. */
+export async function settleResolutions(activation: Activation, run: LiveRun, action: Action): Promise<void> {
+  const { board, compiled } = run;
+  if (!board || !compiled || !("resolutions" in action) || action.resolutions.length === 0) return;
+  for (const resolution of action.resolutions) {
+    const call = board.openCalls.find((open) => open.id === resolution.callId);
+    const result = call && activation.deps.tools.resolve(compiled.scope, call, resolution);
+    if (call && result) board.accept(call.id, result);
+  }
+  await board.flushed();
+}
+
+/** Results that a resuming client has put into its state settle their open calls; those calls are not issued again. */
+export async function settleFromState(activation: Activation, run: LiveRun, request: RunRequest): Promise<void> {
+  const { board } = run;
+  const { wire, deps, member } = activation;
+  if (!board || board.openCalls.length === 0 || request.state.length === 0) return;
+  for (const blob of request.prefetched) wire.blobs.set(blob.id, blob.data);
+  let decoded = decodeCheckpoint(request.state, (id) => wire.blobs.get(id));
+  if (!decoded.ok && decoded.kind === "missing") {
+    for (const [id, data] of await deps.store.blobs(member, decoded.blobs)) wire.blobs.set(id, data);
+    decoded = decodeCheckpoint(request.state, (id) => wire.blobs.get(id));
+  }
+  // a blob that only the client holds: the call is issued again, and the client answers from what it has
+  if (!decoded.ok) return;
+  const results = decoded.value.messages.findLastIndex((message) => message.role !== "tool");
+  for (const result of resultsFor(board.openCalls, decoded.value.messages.slice(results + 1)))
+    board.accept(result.callId, result);
+  await board.flushed();
+}
