@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { MemberId, Principal, Result, TeamId } from "@chartroom/domain";
 import { failure } from "@chartroom/conversation";
-import type { ConfiguredToken } from "./config/load.ts";
+import type { ConfiguredToken } from "./config/tokens.ts";
 
 /** The one member of a server without tokens. */
 export const localMember: Principal = {

@@ -1,62 +1,59 @@
-import path from "node:path";
 import { createApis } from "@chartroom/apis";
 import { LocalOutputLog } from "@chartroom/cluster";
 import { ConversationService } from "@chartroom/conversation";
-import type { NodeId } from "@chartroom/domain";
+import type { DomainEventListener, ModelDirectory, NodeId } from "@chartroom/domain";
 import { createGateway } from "@chartroom/gateway";
 import { EventFanOut, eventLog } from "@chartroom/observability";
 import { clientCodec, parseBearer } from "@chartroom/protocol";
-import { createModelDirectory } from "@chartroom/providers";
-import { migrate, openStore, startEmbedded } from "@chartroom/store";
+import { openStore } from "@chartroom/store";
 import { createTools } from "@chartroom/tools";
 import { tokenAuthentication } from "./auth.ts";
 import type { Config } from "./config/load.ts";
+import { openDatabase } from "./database.ts";
+import { openModels } from "./models.ts";
 import { nameConversation } from "./name-conversation.ts";
 import { systemClock, systemEntropy } from "./time.ts";
 
 export interface RunningServer {
-  /** Where it listens, as clients reach it. */
+  /** Where clients reach it. */
   readonly url: string;
+  /** The port it listens on. */
+  readonly port: number;
+  /** Where the data lies, for people. */
+  readonly where: string;
   readonly models: readonly { readonly id: string; readonly provider: string; readonly isDefault: boolean }[];
   readonly conversations: ConversationService;
   /** Lets open Runs end within the configured limit, then closes everything. */
   stop(): Promise<void>;
 }
 
-/** The database of a configuration: its own Postgres in the data folder, or the one at the URL. Migrated. */
-export async function openDatabase(
-  config: Config,
-): Promise<{ readonly url: string; readonly where: string; stop(): Promise<void> }> {
-  if (config.databaseUrl !== undefined) {
-    await migrate(config.databaseUrl);
-    return { url: config.databaseUrl, where: "the configured database", stop: () => Promise.resolve() };
-  }
-  const folder = path.join(config.dataFolder, "postgres");
-  const embedded = await startEmbedded(folder);
-  try {
-    await migrate(embedded.url());
-  } catch (error) {
-    await embedded.stop();
-    throw error;
-  }
-  return { url: embedded.url(), where: folder, stop: () => embedded.stop() };
+/** What a caller may put in the place of what the configuration says. */
+export interface ServerParts {
+  readonly models?: ModelDirectory;
+  /** Hears every domain event besides the log. */
+  readonly events?: DomainEventListener;
 }
 
-/** Wires all packages together and listens. */
-export async function startServer(config: Config): Promise<RunningServer> {
-  const events = new EventFanOut();
-  events.add(eventLog(config.logLevel));
-  const models = createModelDirectory({
-    providers: config.providers,
-    clock: systemClock,
-    ...(config.defaultModel === undefined ? {} : { defaultModel: config.defaultModel }),
-  });
-  const database = await openDatabase(config);
-  const store = openStore({ url: database.url, nodeId: systemEntropy.uuid() as NodeId, clock: systemClock });
-  const closing: (() => Promise<void>)[] = [() => store.close(), () => database.stop()];
+/** How long after the last Run's end its clients may take to read what is left. */
+const READ_MS = 2_000;
+
+/** Wires all packages together and listens. What it opened is closed again when it fails. */
+export async function startServer(config: Config, parts: ServerParts = {}): Promise<RunningServer> {
+  const closing: (() => Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const step of closing.toReversed()) await step();
+  };
   try {
+    const events = new EventFanOut();
+    events.add(eventLog(config.logLevel));
+    if (parts.events) events.add(parts.events);
+    const models = parts.models ?? ownModels(config, closing);
+    const database = await openDatabase(config);
+    closing.push(() => database.stop());
+    const store = openStore({ url: database.url, nodeId: systemEntropy.uuid() as NodeId, clock: systemClock });
+    closing.push(() => store.close());
     await store.nodeLease.start();
-    closing.unshift(() => store.nodeLease.stop());
+    closing.push(() => store.nodeLease.stop());
     const conversations = new ConversationService({
       store: store.store,
       log: new LocalOutputLog(),
@@ -83,24 +80,35 @@ export async function startServer(config: Config): Promise<RunningServer> {
       }),
       readiness: async () => ({ ready: await store.ready() }),
       events: events.tell,
+      limits: config.gatewayLimits,
       ...(config.tls ? { tls: config.tls } : {}),
     });
-    const address = await gateway.listen(config.host, config.port);
+    closing.push(() => gateway.close());
+    const { port } = await gateway.listen(config.host, config.port);
     conversations.start();
+    closing.push(async () => {
+      await Promise.all([conversations.drain(config.drainMs), gateway.drain(config.drainMs + READ_MS)]);
+    });
     return {
-      url:
-        config.publicUrl ??
-        `${config.tls ? "https" : "http"}://${config.host.includes(":") ? `[${config.host}]` : config.host}:${address.port}`,
+      url: config.publicUrl ?? urlOf(config, port),
+      port,
+      where: database.where,
       models: models.list().map(({ id, provider }) => ({ id, provider, isDefault: id === models.defaultModel.id })),
       conversations,
-      async stop() {
-        await Promise.all([conversations.drain(config.drainMs), gateway.drain(config.drainMs)]);
-        await gateway.close();
-        for (const close of closing) await close();
-      },
+      stop: close,
     };
   } catch (error) {
-    for (const close of closing) await close();
+    await close();
     throw error;
   }
+}
+
+function ownModels(config: Config, closing: (() => Promise<void>)[]): ModelDirectory {
+  const models = openModels(config);
+  closing.push(() => models.close());
+  return models;
+}
+
+function urlOf({ tls, host }: Config, port: number): string {
+  return `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

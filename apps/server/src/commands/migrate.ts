@@ -1,13 +1,14 @@
 import { defineCommand } from "citty";
-import { openDatabase } from "../compose.ts";
-import { configArgs, configOf } from "./shared.ts";
+import { openDatabase } from "../database.ts";
+import { configArgs, configOf, print, refuseUnknown } from "./shared.ts";
 
 export const migrateCommand = defineCommand({
   meta: { name: "migrate", description: "Bring the database's schema up to date, then end" },
   args: configArgs,
   async run({ args }) {
+    refuseUnknown(args, configArgs);
     const database = await openDatabase(configOf(args));
     await database.stop();
-    process.stdout.write(`schema is up to date in ${database.where}\n`);
+    print(`The schema is up to date in ${database.where}.`);
   },
 });

@@ -1,32 +1,30 @@
 import { defineCommand } from "citty";
-import { createModelDirectory } from "@chartroom/providers";
-import { systemClock } from "../time.ts";
-import { configArgs, configOf } from "./shared.ts";
+import { openModels } from "../models.ts";
+import { table } from "../table.ts";
+import { configArgs, configOf, jsonArg, print, printJson, refuseUnknown } from "./shared.ts";
+
+const args = { ...configArgs, ...jsonArg };
 
 export const modelsCommand = defineCommand({
-  meta: { name: "models", description: "List the models that clients would see" },
-  args: { ...configArgs, json: { type: "boolean", description: "One JSON array" } },
-  run({ args }) {
-    const config = configOf(args);
-    const directory = createModelDirectory({
-      providers: config.providers,
-      clock: systemClock,
-      ...(config.defaultModel === undefined ? {} : { defaultModel: config.defaultModel }),
-    });
-    const models = directory
-      .list()
-      .map(({ id, displayName, provider, contextWindow }) => ({
-        id,
-        displayName,
-        provider,
-        contextWindow,
-        isDefault: id === directory.defaultModel.id,
-      }));
-    if (args.json) process.stdout.write(`${JSON.stringify(models, undefined, 2)}\n`);
-    else
-      for (const model of models)
-        process.stdout.write(
-          `${model.id}${model.isDefault ? " (default)" : ""}  ${model.displayName}  ${model.provider}  ${model.contextWindow} tokens\n`,
-        );
+  meta: { name: "models", description: "List the models that clients see" },
+  args,
+  async run({ args: given }) {
+    refuseUnknown(given, args);
+    const directory = openModels(configOf(given));
+    const models = directory.list().map((model) => ({ ...model, isDefault: model.id === directory.defaultModel.id }));
+    await directory.close();
+    if (given.json) return printJson(models);
+    print(
+      table(
+        ["MODEL", "NAME", "PROVIDER", "WINDOW", ""],
+        models.map(({ id, displayName, provider, contextWindow, isDefault }) => [
+          id,
+          displayName,
+          provider,
+          `${contextWindow} tokens`,
+          isDefault ? "default" : "",
+        ]),
+      ),
+    );
   },
 });

@@ -1,18 +1,24 @@
-import fs from "node:fs";
 import path from "node:path";
-import { parseDocument } from "yaml";
-import { type ConversationSettings, defaultSettings, settingsProblems } from "@chartroom/conversation";
+import type { ConversationSettings } from "@chartroom/conversation";
+import type { GatewayLimits } from "@chartroom/gateway";
 import type { ProviderConfig } from "@chartroom/providers";
-import { ConfigError, type ConfigProblem, pathText } from "./problem.ts";
-import { configSchema, type ConfigFile } from "./schema.ts";
+import { defaultDrainMs, gatewayLimitsOf, settingsOf } from "./limits.ts";
+import { isLoopback, portOf, readTls, type TlsFiles } from "./listen.ts";
+import { ConfigError, type ConfigProblem } from "./problem.ts";
+import { configuredProviders, demoProvider, directoryProblems, environmentProviders } from "./providers.ts";
+import type { ConfigFile } from "./schema.ts";
 import { readSecret } from "./secret.ts";
+import { readSections, type Sections } from "./sections.ts";
+import { type ConfiguredToken, tokensOf } from "./tokens.ts";
+import { readYaml } from "./yaml.ts";
 
 /** A checked configuration with its secrets resolved. */
 export interface Config {
+  /** The file that it was read from. */
   readonly file: string | undefined;
   readonly host: string;
   readonly port: number;
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly tls: TlsFiles | undefined;
   readonly publicUrl: string | undefined;
   readonly dataFolder: string;
   readonly databaseUrl: string | undefined;
@@ -20,169 +26,98 @@ export interface Config {
   readonly providers: readonly ProviderConfig[];
   readonly defaultModel: string | undefined;
   readonly settings: ConversationSettings;
+  readonly gatewayLimits: Partial<GatewayLimits>;
   readonly drainMs: number;
   readonly logLevel: ConfigFile["log"]["level"];
 }
 
-export interface ConfiguredToken {
-  readonly member: string;
-  readonly team: string;
-  readonly roles: readonly ("member" | "admin")[];
-  readonly token: string;
-}
-
 export interface LoadOptions {
+  /** Where the server is started: relative paths of the environment start here. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Default: `CHARTROOM_CONFIG`, else `chartroom.yaml` of the folder, if there is one. */
   readonly file?: string;
 }
 
-const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/u;
-
-/** Reads and checks the configuration; throws a `ConfigError` that names every problem at once. */
+/**
+ * Reads and checks the configuration. Throws a `ConfigError` that names every problem at once. The environment goes before
+ * the file: `CHARTROOM_PORT`, `CHARTROOM_DATA`, `DATABASE_URL`.
+ */
 export function loadConfig({ folder, env, file }: LoadOptions): Config {
-  const named = file ?? env["CHARTROOM_CONFIG"];
-  const found = path.resolve(folder, named ?? "chartroom.yaml");
+  const named = file ?? (env["CHARTROOM_CONFIG"] || undefined);
+  const place = path.resolve(folder, named ?? "chartroom.yaml");
+  const base = path.dirname(place);
   const problems: ConfigProblem[] = [];
-  const raw = readYaml(found, named !== undefined, problems);
-  const parsed = configSchema.safeParse(raw ?? {});
-  if (!parsed.success)
-    for (const issue of parsed.error.issues) problems.push({ path: pathText(issue.path), reason: issue.message });
-  const value = parsed.success ? parsed.data : configSchema.parse({});
-  const base = path.dirname(found);
-  const secret = (at: string, reference: string): string => {
+  const yaml = readYaml(place, named !== undefined, problems);
+  const given = readSections(yaml.kind === "read" ? yaml.value : undefined, problems);
+  const secret = (at: string, reference: string): string | undefined => {
     const read = readSecret(reference, { env, folder: base });
     if (read.ok) return read.value;
     problems.push({ path: at, reason: read.error });
-    return "";
+    return undefined;
   };
-  const pem = (at: string, name: string): Buffer => {
-    try {
-      return fs.readFileSync(path.resolve(base, name));
-    } catch {
-      problems.push({ path: at, reason: `the file ${name} cannot be read` });
-      return Buffer.alloc(0);
-    }
-  };
-  const { listen } = value;
-  const tokens = value.tokens.map((entry, at) => ({ ...entry, token: secret(`tokens[${at}].token`, entry.token) }));
-  for (const [at, entry] of tokens.entries()) {
-    if (entry.token !== "" && entry.token.length < 16)
-      problems.push({ path: `tokens[${at}].token`, reason: "at least 16 characters" });
-    if (tokens.findIndex((other) => other.token === entry.token && entry.token !== "") < at)
-      problems.push({ path: `tokens[${at}].token`, reason: "another member has the same token" });
-  }
-  if (tokens.length === 0 && !loopback.test(listen.host))
+  const { listen, limits } = given;
+  const tokens = tokensOf(given.tokens, secret, problems);
+  if (tokens.length === 0 && !isLoopback(listen.host))
     problems.push({
       path: "listen.host",
-      reason: `${listen.host} is not loopback: configure tokens first, or anybody could use the provider keys`,
+      reason: `${listen.host} is not loopback: without tokens anybody could use the provider keys`,
     });
-  const settings = settingsOf(value.limits);
-  for (const problem of settingsProblems(settings)) problems.push({ path: "limits", reason: problem });
-  const providers = providersOf(value, env, secret, problems);
   const config: Config = {
-    file: raw === undefined ? undefined : found,
+    file: yaml.kind === "absent" ? undefined : place,
     host: listen.host,
     port: portOf(env["CHARTROOM_PORT"], listen.port, problems),
-    tls: listen.tls
-      ? { cert: pem("listen.tls.cert", listen.tls.cert), key: pem("listen.tls.key", listen.tls.key) }
-      : undefined,
-    publicUrl: listen.publicUrl,
-    dataFolder: path.resolve(folder, env["CHARTROOM_DATA"] ?? value.data),
-    databaseUrl: env["DATABASE_URL"] ?? (value.database ? secret("database", value.database) : undefined),
+    tls: listen.tls && readTls(listen.tls, base, problems),
+    publicUrl: listen.publicUrl?.replace(/\/+$/u, ""),
+    dataFolder: dataFolderOf(folder, env["CHARTROOM_DATA"], given.data && path.resolve(base, given.data)),
+    databaseUrl: env["DATABASE_URL"]?.trim() || (given.database && secret("database", given.database)),
     tokens,
-    providers,
-    defaultModel: value.defaultModel,
-    settings,
-    drainMs: value.limits.drainMs ?? 10_000,
-    logLevel: value.log.level,
+    providers: providersOf(given, env, secret, problems),
+    defaultModel: given.defaultModel,
+    settings: settingsOf(limits, problems),
+    gatewayLimits: gatewayLimitsOf(limits),
+    drainMs: limits.drainMs ?? defaultDrainMs,
+    logLevel: given.log.level,
   };
-  if (problems.length > 0) throw new ConfigError(path.relative(folder, found) || found, problems);
+  if (problems.length > 0) throw new ConfigError(config.file && relativeTo(folder, place), problems);
   return config;
 }
 
-function readYaml(file: string, needed: boolean, problems: ConfigProblem[]): unknown {
-  let text: string;
-  try {
-    text = fs.readFileSync(file, "utf8");
-  } catch (error) {
-    if (needed || (error as NodeJS.ErrnoException).code !== "ENOENT")
-      problems.push({ path: "", reason: "the file cannot be read" });
-    return undefined;
-  }
-  const document = parseDocument(text, { prettyErrors: true, uniqueKeys: true });
-  for (const error of document.errors)
-    problems.push({ path: `line ${error.linePos?.[0].line ?? 1}`, reason: error.message.split("\n")[0] ?? "not YAML" });
-  return document.errors.length > 0 ? {} : (document.toJS() ?? {});
-}
-
-function portOf(text: string | undefined, otherwise: number, problems: ConfigProblem[]): number {
-  if (text === undefined || text === "") return otherwise;
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  problems.push({ path: "CHARTROOM_PORT", reason: "a whole number from 0 to 65535" });
-  return otherwise;
-}
-
-function settingsOf(limits: ConfigFile["limits"]): ConversationSettings {
-  const { drainMs: _drain, modelIdleMs, modelMs, ...rest } = limits;
-  const given = Object.fromEntries(
-    Object.entries(rest).filter(([, value]) => value !== undefined),
-  ) as Partial<ConversationSettings>;
-  const { model } = defaultSettings;
-  return {
-    ...defaultSettings,
-    ...given,
-    ...(modelMs === undefined ? {} : { modelMs }),
-    model: {
-      idleMs: modelIdleMs ?? model.idleMs,
-      headersMs: modelIdleMs ?? model.headersMs,
-      totalMs: modelMs ?? model.totalMs,
-    },
-  };
-}
-
-/** Configured providers; without any, those whose key is in the environment; and the demo model. */
 function providersOf(
-  value: ConfigFile,
+  given: Sections,
   env: LoadOptions["env"],
-  secret: (at: string, reference: string) => string,
+  secret: (at: string, reference: string) => string | undefined,
   problems: ConfigProblem[],
 ): readonly ProviderConfig[] {
-  const providers: ProviderConfig[] = value.providers.map((provider, at) => {
-    const { id, kind, baseUrl, headers, models } = provider;
-    const fallback = kind === "openai" ? "env:OPENAI_API_KEY" : "env:ANTHROPIC_API_KEY";
-    const reference = provider.apiKey ?? (baseUrl === undefined ? fallback : undefined);
-    if (value.providers.findIndex((other) => other.id === id) < at)
-      problems.push({ path: `providers[${at}].id`, reason: "another provider has the same id" });
-    return {
-      id,
-      kind,
-      apiKey: reference === undefined ? "" : secret(`providers[${at}].apiKey`, reference),
-      ...(baseUrl === undefined ? {} : { baseUrl }),
-      ...(headers === undefined ? {} : { headers }),
-      ...(models === undefined ? {} : { models: models.map((model) => defined(model)) }),
-    } as ProviderConfig;
-  });
-  if (value.providers.length === 0) {
-    for (const [kind, name] of [
-      ["anthropic", "ANTHROPIC_API_KEY"],
-      ["openai", "OPENAI_API_KEY"],
-    ] as const) {
-      const apiKey = env[name]?.trim();
-      if (apiKey) providers.push({ id: kind, kind, apiKey });
-    }
+  const broken = problems.some(({ path: at }) => at.startsWith("providers"));
+  const configured = configuredProviders(given.providers, secret, problems);
+  const remote = configured.length > 0 || broken ? configured : environmentProviders(env);
+  const all = given.demoModel ? [...remote, demoProvider] : remote;
+  if (all.length === 0) {
+    if (!broken)
+      problems.push({
+        path: "providers",
+        reason: "no model: name a provider, or set OPENAI_API_KEY or ANTHROPIC_API_KEY",
+      });
+    return all;
   }
-  if (value.demoModel) providers.push({ id: "demo", kind: "demo", apiKey: "" });
-  if (providers.length === 0)
-    problems.push({
-      path: "providers",
-      reason: "no model: configure a provider or set OPENAI_API_KEY or ANTHROPIC_API_KEY",
-    });
-  return providers;
+  // the default may be a model of a provider that could not be read
+  const defaultModel = broken ? undefined : given.defaultModel;
+  problems.push(
+    ...directoryProblems(
+      all,
+      given.providers.map(({ at }) => at),
+      defaultModel,
+    ),
+  );
+  return all;
 }
 
-function defined<T extends object>(value: T): Partial<T> {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as Partial<T>;
+function dataFolderOf(folder: string, ofEnvironment: string | undefined, ofFile: string | undefined): string {
+  return ofEnvironment ? path.resolve(folder, ofEnvironment) : (ofFile ?? path.resolve(folder, ".chartroom"));
+}
+
+function relativeTo(folder: string, file: string): string {
+  const relative = path.relative(folder, file);
+  return relative.startsWith("..") ? file : relative;
 }
