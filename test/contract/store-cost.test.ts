@@ -93,7 +93,7 @@ class Growing {
 
 /** Rows and index entries that the database has touched. */
 async function touched(sql: Sql): Promise<number> {
-  const [row] = await sql<{ rows: number }[]>`
+  const [row] = await sql<{ rows: string }[]>`
     select (select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0) + n_tup_ins + n_tup_upd + n_tup_del), 0)
               from pg_stat_user_tables)
          + (select coalesce(sum(idx_tup_read), 0) from pg_stat_user_indexes) as rows`;

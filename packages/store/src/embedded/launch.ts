@@ -58,7 +58,8 @@ function start({ folder, binaries, account, socketFolder, durable }: LaunchOptio
     listen_addresses: "",
     unix_socket_permissions: "0700",
     max_connections: "200",
-    // contents of rows and statements stay out of the log
+    // a refused statement is told to its client; in the log its text, and the values in it, have no place
+    log_min_messages: "log",
     log_error_verbosity: "terse",
     log_min_error_statement: "panic",
     ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),

@@ -1,0 +1,38 @@
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { chooseAccount, giveTo, startAs } from "./account.ts";
+
+describe("the account of Postgres", () => {
+  it("is this process's, unless that is root, as whom Postgres refuses to run", () => {
+    const never = (): boolean => {
+      throw new Error("asked in vain");
+    };
+    expect(chooseAccount(1000, never)).toBe("self");
+    expect(chooseAccount(undefined, never)).toBe("self");
+    expect(chooseAccount(0, () => true)).toBe("namespace");
+    expect(chooseAccount(0, () => false)).toBe("nobody");
+  });
+
+  it("decides how a program is started", () => {
+    expect(startAs("self", "/bin/x", ["-a"])).toEqual({ command: "/bin/x", args: ["-a"], options: {} });
+    expect(startAs("nobody", "/bin/x", ["-a"])).toEqual({
+      command: "/bin/x",
+      args: ["-a"],
+      options: { uid: 65_534, gid: 65_534 },
+    });
+    const { command, args, options } = startAs("namespace", "/bin/x", ["-a"]);
+    expect([command, ...args]).toEqual(["unshare", "--user", "--map-user=65534", "--map-group=65534", "/bin/x", "-a"]);
+    expect(options).toEqual({});
+  });
+
+  it("that is not another user is given nothing", () => {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), "chartroom-account-"));
+    const before = fs.statSync(dir);
+    giveTo("self", dir);
+    giveTo("namespace", dir);
+    expect(fs.statSync(dir)).toMatchObject({ uid: before.uid, gid: before.gid });
+    fs.rmdirSync(dir);
+  });
+});
