@@ -40,7 +40,9 @@ interface OpenCall {
   readonly record: ToolCallRecord;
   readonly execution: ToolExecution;
   readonly timers: Map<string, Timer>;
-  readonly begunAt: number;
+  begunAt: number;
+  /** What it asked for is on its way; a call that shares something with another waits for that one. */
+  begun: boolean;
   deadline: number;
 }
 
@@ -73,16 +75,34 @@ export class ToolBoard {
   }
 
   add(record: ToolCallRecord, execution: ToolExecution, deadline: number): void {
-    this.#open.set(record.id, { record, execution, timers: new Map(), begunAt: this.#host.now(), deadline });
+    this.#open.set(record.id, {
+      record,
+      execution,
+      timers: new Map(),
+      begunAt: this.#host.now(),
+      begun: false,
+      deadline,
+    });
   }
 
-  begin(callId: ToolCallId): void {
-    this.#step(callId, (execution, at) => execution.begin(at));
+  /** Begins the calls that have not begun, in their order; of those that change the same thing, one at a time. */
+  beginAll(): void {
+    for (const [callId, call] of [...this.#open]) {
+      if (call.begun || this.#blocked(call)) continue;
+      call.begun = true;
+      call.begunAt = this.#host.now();
+      this.#step(callId, (execution, at) => execution.begin(at));
+    }
+  }
+
+  #blocked({ execution }: OpenCall): boolean {
+    if (execution.exclusive === undefined) return false;
+    return [...this.#open.values()].some((other) => other.begun && other.execution.exclusive === execution.exclusive);
   }
 
   /** Asks the client again on a new stream, with new ids, for all that is unanswered. */
   reissue(): void {
-    for (const callId of this.#open.keys()) this.#step(callId, (execution) => execution.reissue());
+    for (const [callId, call] of this.#open) if (call.begun) this.#step(callId, (execution) => execution.reissue());
   }
 
   reply(place: CallPlace, reply: ExecReply): boolean {
@@ -175,6 +195,8 @@ export class ToolBoard {
     });
     this.#host.toolSettled(call.record, effect.result, this.#host.now() - call.begunAt);
     this.#flushing ??= Promise.resolve().then(() => this.#flush());
+    // what waited for this one may begin; a call that never began is only waiting to be closed
+    if (call.begun && call.execution.exclusive !== undefined) queueMicrotask(() => this.beginAll());
   }
 
   async #flush(): Promise<void> {

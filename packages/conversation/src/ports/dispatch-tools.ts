@@ -17,7 +17,7 @@ export async function dispatchTools({ activation, run, step, signal, send }: Por
     send({ type: "tool.settled", runId, callId, open: board.open, callDeadline: board.deadline });
   board.onRenewed = () => send({ type: "tool.renewed", runId, callDeadline: board.deadline });
   if (board.open === 0) return send({ type: "tool.settled", runId, callId: "", open: 0, callDeadline: 0 });
-  for (const call of board.openCalls) board.begin(call.id);
+  board.beginAll();
 }
 
 /** After a restart the calls that the store knows as open begin anew, with their old ids, once a client is there. */
