@@ -10,7 +10,8 @@ export function retryAfter(headers: IncomingHttpHeaders, nowMs: number): number 
   const value = headers["retry-after"];
   const seconds = number(value);
   if (seconds !== undefined) return seconds * 1000;
-  const date = typeof value === "string" ? Date.parse(value) : Number.NaN;
+  // every form of an HTTP date begins with a day's name; more would be taken for a date than is one
+  const date = typeof value === "string" && /^\s*[A-Z][a-z]{2,8},? /.test(value) ? Date.parse(value) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
