@@ -154,19 +154,20 @@ function commonPart(
   ours: readonly CanonicalMessage[],
 ): { readonly common: number; readonly ours: number } {
   let common = 0;
-  let used = 0;
+  // what counts: a match of what somebody said, or of one and the same row; equal words of two servers are not enough
+  let sure = { common: 0, ours: 0 };
   for (let at = 0; at < ours.length && common < theirs.length; at += 1) {
     const mine = ours[at];
     const said = theirs[common];
     if (mine === undefined || said === undefined) break;
     if (mine.id === said.id || saysSame(said, mine) || saysFlattened(said, mine)) {
       common += 1;
-      used = at + 1;
+      if (mine.id === said.id || !isHidden(mine)) sure = { common, ours: at + 1 };
     } else if (!isHidden(mine) && !(isSilentRound(mine) && saysFlattened(said, ours[at + 1]))) {
       break;
     }
   }
-  return { common, ours: used };
+  return sure;
 }
 
 /** What the server added on its own: a client that rebuilds its history does not send it back. */

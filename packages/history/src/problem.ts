@@ -13,6 +13,7 @@ export type ProblemKind =
   | "thinking-only"
   | "missing-thinking"
   | "late-system"
+  | "no-first-user"
   | "broken-text"
   | "missing-image"
   | "text-after-call"
@@ -42,6 +43,7 @@ export const HEALING: Record<ProblemKind, string> = {
   "thinking-only": "A message that holds nothing but reasoning gets a short text behind it.",
   "missing-thinking": "A message without reasoning gets an empty reasoning block, because the vendor demands one.",
   "late-system": "A system message behind the first ones is shown as a note.",
+  "no-first-user": "A history that does not begin with the user gets a short message of the user before it.",
   "broken-text": "Halves of surrogate pairs become U+FFFD.",
   "missing-image": "A picture that is not stored is replaced by a note.",
   "text-after-call": "Text that came behind a tool call is read as if it had come before.",

@@ -41,6 +41,7 @@ export interface Projection {
 const NO_RESULT = "No result of this call was recorded.";
 const NO_OUTPUT = "(no output)";
 const NO_TEXT = "(empty message)";
+const BEGIN = "(the conversation begins here)";
 const STOPPED = "(interrupted)";
 
 /** Canonical history → provider request. The same messages give the same bytes; more messages only append to them. */
@@ -88,6 +89,11 @@ function startProjection(options: ProjectOptions): Building {
   const report = (kind: ProblemKind, message: HistoryId, call?: string) =>
     problems.push(call === undefined ? { kind, message } : { kind, message, call });
   const emit = (message: ModelMessage, source: HistoryId) => {
+    if (out.length === 0 && message.role !== "user") {
+      report("no-first-user", source);
+      out.push({ role: "user", parts: [{ type: "text", text: BEGIN }] });
+      sources.push(source);
+    }
     out.push(message);
     sources.push(source);
   };

@@ -71,7 +71,8 @@ export function encodeTurns(input: TurnsInput): TurnsResult {
     const more = same ? all.slice(had.length) : stepsOf(Math.max(covered, continued + 1), to);
     if (more.length > 0) turns[turns.length - 1] = close({ ...last.turn, steps: [...had, ...more] });
   } else if (input.compacted && before.length > 0) {
-    fresh = fresh.filter((at) => info.userMessages.has(messages[at]?.id ?? ("" as HistoryId)));
+    // the older turns are in the state already, and their messages may be part of the kept tail
+    fresh = fresh.filter((at) => (covered > 0 ? at >= covered : info.userMessages.has(messages[at]!.id)));
   } else {
     turns.length = 0;
     fresh = starts;
