@@ -22,16 +22,19 @@ export function userBlocks(parts: readonly ModelPart[], images: boolean): readon
 
 /**
  * Blocks of an assistant message: thinking and text in their order, then the calls. Thinking of this provider goes back byte
- * for byte with its signature. Thinking alone would be refused as the end of a message (case HI-17), so it goes as text then.
+ * for byte with its signature. A message that ends in thinking would be refused (case HI-17), so thinking that neither text
+ * nor a call follows goes as words.
  */
 export function assistantBlocks(
   message: Extract<ModelMessage, { role: "assistant" }>,
   vendor: string,
 ): readonly Block[] {
-  const more =
-    message.calls.length > 0 || message.blocks.some((block) => block.type === "text" && !isBlank(block.text));
-  const blocks = message.blocks.flatMap((block): readonly Block[] => {
-    const replayed = more ? replayBlock(block, vendor) : undefined;
+  const lastWords = message.blocks.findLastIndex(
+    (block) => !isBlank(block.text) && replayBlock(block, vendor) === undefined,
+  );
+  const blocks = message.blocks.flatMap((block, at): readonly Block[] => {
+    const followed = message.calls.length > 0 || at < lastWords;
+    const replayed = followed ? replayBlock(block, vendor) : undefined;
     if (replayed !== undefined) return [replayed];
     if (isBlank(block.text)) return [];
     return [textBlock(block.type === "text" ? block.text : thinkingAsText(block.text))];
