@@ -16,6 +16,8 @@ export interface Call {
   readonly signal: AbortSignal;
   /** Gives a request header by its lower-case name. */
   readonly header: (name: string) => string | undefined;
+  /** Scheme, host and port under which the caller reached the server; behind a proxy, what the proxy used. */
+  readonly origin: string;
 }
 
 /** A served call, as the gateway registers it. */

@@ -97,5 +97,10 @@ function atBorder(report: (cause: unknown) => void): Interceptor {
 function callOf(context: HandlerContext): Call {
   const principal = context.values.get(callerKey);
   if (principal === undefined) throw new ConnectError("no caller", Code.Unauthenticated);
-  return { principal, signal: context.signal, header: (name) => context.requestHeader.get(name) ?? undefined };
+  return {
+    principal,
+    signal: context.signal,
+    header: (name) => context.requestHeader.get(name) ?? undefined,
+    origin: new URL(context.url).origin,
+  };
 }
