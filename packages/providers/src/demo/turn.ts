@@ -1,4 +1,5 @@
 import type { ModelMessage, ModelRequest } from "@chartroom/domain";
+import { groups } from "../neutral/messages.ts";
 
 /** A call of this turn with its result. */
 export interface DoneCall {
@@ -56,21 +57,15 @@ function isMark(text: string): boolean {
   return /^\s*<([a-z_]+)[\s>][\s\S]*<\/[a-z_]+>\s*$/.test(text);
 }
 
+/** Each pass with the results that follow it: ids may be the same in every pass. */
 function passesOf(messages: readonly ModelMessage[]): readonly (readonly DoneCall[])[] {
-  const results = new Map(
-    messages
-      .flatMap((message) => (message.role === "tool" ? message.results : []))
-      .map((result) => [result.callId, result]),
-  );
-  return messages
-    .filter((message) => message.role === "assistant")
-    .map(({ calls }) =>
-      calls.flatMap((call): readonly DoneCall[] => {
-        const result = results.get(call.id);
-        return result
-          ? [{ name: call.name, arguments: call.arguments, text: result.text, isError: result.isError }]
-          : [];
-      }),
-    )
-    .filter((calls) => calls.length > 0);
+  return groups(messages).flatMap((message, at, all) => {
+    const next = all[at + 1];
+    if (message.role !== "assistant" || next?.role !== "tool") return [];
+    const done = message.calls.flatMap((call): readonly DoneCall[] => {
+      const result = next.results.find(({ callId }) => callId === call.id);
+      return result ? [{ name: call.name, arguments: call.arguments, text: result.text, isError: result.isError }] : [];
+    });
+    return done.length === 0 ? [] : [done];
+  });
 }
