@@ -19,6 +19,7 @@ import type {
   StateValue,
   StreamId,
 } from "@chartroom/domain";
+import { BranchWindow } from "./branch-window.ts";
 import { ClientStream, type StreamAppend } from "./client-stream.ts";
 import { ConversationHistory } from "./conversation-history.ts";
 import type { ConversationDeps } from "./deps.ts";
@@ -44,6 +45,7 @@ export class Activation {
   readonly abort = new AbortController();
   readonly history = new ConversationHistory();
   readonly wire = new WireCheckpoint();
+  readonly window = new BranchWindow();
   readonly runs = new Map<RunId, LiveRun>();
   readonly streams = new Map<StreamId, ClientStream>();
   /** Idempotency keys that this activation has taken or rejected. */
@@ -75,7 +77,7 @@ export class Activation {
     this.member = stored.lease.member;
     this.parent = stored.parent;
     this.inbox = stored.inbox.filter((row) => row.state === "waiting");
-    this.#writes = new FencedWrites(deps, stored.lease, {
+    this.#writes = new FencedWrites(deps, stored.lease, stored.head, {
       ended: () => this.#ended,
       chart: () => this.chart(),
       fenced: () => this.send({ type: "fence.lost" }),
@@ -83,7 +85,7 @@ export class Activation {
     });
     this.actor = createActor(machine, {
       id: this.conversationId,
-      clock: clock as never,
+      clock: clock,
       input: {
         conversationId: this.conversationId,
         fence: this.lease.fence,
@@ -193,6 +195,11 @@ export class Activation {
     this.#writes.delivered(head);
   }
 
+  /** Reads the history of the committed head, unless it is in memory. */
+  loadHistory(): Promise<void> {
+    return this.history.load(this.deps.store, this.lease, this.#writes.head);
+  }
+
   /** Commits what `make` gives when its turn comes; `undefined`: the activation is over, nothing was written. */
   commit(make: () => Barrier): Promise<Committed | undefined> {
     return this.#writes.commit(make);
@@ -205,7 +212,7 @@ export class Activation {
 
   chart(): PersistedChart {
     const snapshot = this.actor.getSnapshot();
-    return { machine: "conversation", version: 1, value: snapshot.value as StateValue, context: snapshot.context };
+    return { machine: "conversation", version: 1, value: snapshot.value, context: snapshot.context };
   }
 
   // -- the actor's own life
@@ -226,7 +233,7 @@ export class Activation {
     if (event.type !== "@xstate.snapshot") return;
     const snapshot = event.snapshot as ReturnType<ConversationActor["getSnapshot"]>;
     const from = this.#value;
-    this.#value = snapshot.value as StateValue;
+    this.#value = snapshot.value;
     const runId = (snapshot.context.runId ?? null) as RunId | null;
     this.#writes.journal.note({ runId, event: event.event, from, to: this.#value, at: this.deps.clock.now() });
     if (this.#value === "idle" && from !== "idle") queueMicrotask(() => this.#rest(from));

@@ -27,7 +27,7 @@ export async function answerFromStore(activation: Activation, runId: RunId, down
   }
   const row = live?.row ?? (await store.run(activation.lease, { runId }));
   if (!row) return downlink.end({ kind: "error", failure: failure("NOT_FOUND") });
-  await activation.history.load(store, activation.lease, activation.stored.head);
+  await activation.loadHistory();
   const calls = await store.toolCalls(activation.lease, runId);
   const own = activation.history.view.messages.filter((message) => message.runId === runId);
   for (const { frames } of rebuildMessages(activation, own, calls, plainScope(activation, runId)))

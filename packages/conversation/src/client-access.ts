@@ -1,6 +1,7 @@
 import type { BlobId, RequestContext } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import { whenAttached } from "./attachment.ts";
+import type { Bound } from "./client-stream.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** Questions to the client of a Run; the Run is made durable first, since an answer takes a round trip. */
@@ -17,21 +18,25 @@ export class ClientAccess {
 
   async get(id: BlobId): Promise<Uint8Array | undefined> {
     const stream = await this.#stream();
-    const { codec, clock, settings } = this.#activation.deps;
-    return stream?.getBlob(id, codec, this.#activation.streamAppend(this.#run), clock, settings.clientReplyMs);
+    const { codec } = this.#activation.deps;
+    return stream?.getBlob(id, codec, this.#activation.streamAppend(this.#run), this.#bound());
   }
 
   async context(): Promise<RequestContext | undefined> {
     const stream = await this.#stream();
-    const { codec, clock, settings } = this.#activation.deps;
+    const { codec } = this.#activation.deps;
     const reply = await stream?.ask(
       (id) => codec.requestContext(id, this.#activation.conversationId),
       this.#activation.streamAppend(this.#run),
-      clock,
-      settings.clientReplyMs,
+      this.#bound(),
     );
     const decoded = reply && codec.decodeRequestContext(reply);
     return decoded?.ok ? decoded.value : undefined;
+  }
+
+  #bound(): Bound {
+    const { clock, settings } = this.#activation.deps;
+    return { clock, ms: settings.clientReplyMs, signal: this.#signal };
   }
 
   async #stream(): Promise<LiveRun["attached"]> {

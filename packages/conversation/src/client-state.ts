@@ -1,14 +1,15 @@
 import {
   adopt,
-  append,
   appendResults,
   decodeCheckpoint,
+  type PlainHistory,
+  readPlainHistory,
   readState,
   relate,
   type Branch,
   type Imported,
 } from "@chartroom/history";
-import type { Barrier, BlobId, FailureCode } from "@chartroom/domain";
+import type { Barrier, Blob, BlobId, CanonicalMessage, FailureCode } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
 import { mergeBarriers } from "./merge-barriers.ts";
@@ -33,6 +34,9 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
   const read = readState(request.state);
   if (!read.ok) return { ok: false, code: "HISTORY_INVALID" };
   for (const id of [...read.outline.roots, ...read.outline.turns]) wire.hold(id);
+  const plain = plainHistoryOf(run);
+  if (plain === "malformed") return { ok: false, code: "HISTORY_INVALID" };
+  if (plain) return takeMessages(activation, run, plain.messages, plain.blobs);
   const relation = relate(read.outline, history.chain, history.view.head);
   switch (relation.kind) {
     case "new":
@@ -54,19 +58,27 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
 }
 
 async function takeForeign(activation: Activation, run: LiveRun, client: ClientBlobs): Promise<Imports> {
-  const { history, wire, deps, lease } = activation;
   const decoded = await decodeAll(activation, run.request.state, client);
-  if ("code" in decoded) return { ok: false, code: decoded.code };
-  const { messages, blobs } = decoded.value;
+  return "code" in decoded
+    ? { ok: false, code: decoded.code }
+    : takeMessages(activation, run, decoded.value.messages, decoded.value.blobs);
+}
+
+/** Adopts what the client says: what we have stays ours, what differs becomes a branch, nothing is dropped. */
+async function takeMessages(
+  activation: Activation,
+  run: LiveRun,
+  messages: readonly CanonicalMessage[],
+  blobs: readonly Blob[],
+): Promise<Imports> {
+  const { history, wire, deps, lease } = activation;
   const head = history.view.head;
-  if (head === undefined) {
-    wire.state = run.request.state;
-    const fresh = append(history.place(run.row.runId), messages);
-    return { ok: true, barrier: { ...history.append(fresh), blobs }, stale: false };
-  }
-  const branch: Branch = { head, messages: await deps.store.messages(lease, head) };
-  const adoption = adopt(messages, history.chain, head, [branch]);
-  const known = new Map([...branch.messages, ...adoption.messages].map((message) => [message.id, message]));
+  const branches: readonly Branch[] =
+    head === undefined ? [] : [{ head, messages: await deps.store.messages(lease, head) }];
+  const adoption = adopt(messages, history.chain, head, branches);
+  const known = new Map(
+    [...branches.flatMap((branch) => branch.messages), ...adoption.messages].map((message) => [message.id, message]),
+  );
   await history.moveTo(deps.store, lease, adoption.nodes[0]?.parent ?? adoption.base);
   const rows = adoption.nodes.map((node) =>
     history.extend(
@@ -75,7 +87,7 @@ async function takeForeign(activation: Activation, run: LiveRun, client: ClientB
     ),
   );
   if (adoption.kind === "branch" || adoption.kind === "import" || adoption.kind === "rewind") {
-    wire.state = run.request.state;
+    wire.state = run.request.state.length > 0 ? run.request.state : undefined;
     wire.head = undefined;
   }
   const settled =
@@ -85,16 +97,15 @@ async function takeForeign(activation: Activation, run: LiveRun, client: ClientB
     ...row,
     messages: (row.messages ?? []).filter((message) => adoption.messages.includes(message)),
   }));
-  return {
-    ok: true,
-    barrier: mergeBarriers(
-      { blobs },
-      ...written,
-      settled,
-      history.view.head === undefined ? {} : { head: history.view.head },
-    ),
-    stale: adoption.kind === "stale",
-  };
+  const moved = history.view.head === undefined ? {} : { head: history.view.head };
+  return { ok: true, barrier: mergeBarriers({ blobs }, ...written, settled, moved), stale: adoption.kind === "stale" };
+}
+
+/** Plain messages of a client that keeps no blobs; they stand for its whole history. */
+function plainHistoryOf(run: LiveRun): PlainHistory | "malformed" | undefined {
+  const { action } = run.request;
+  if (action.kind !== "userMessage" || !action.plainHistory || action.plainHistory.length === 0) return undefined;
+  return readPlainHistory(action.plainHistory) ?? "malformed";
 }
 
 async function decodeAll(

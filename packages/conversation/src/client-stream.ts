@@ -22,6 +22,13 @@ export interface CallPlace {
   readonly key: string;
 }
 
+/** How long an answer of the client is waited for. */
+export interface Bound {
+  readonly clock: Clock;
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
 /** How the conversation puts a message of one stream into the order of its output log. */
 export type StreamAppend = (kind: "exec" | "kv" | "query" | "control", bytes: Uint8Array, streamId: StreamId) => void;
 
@@ -146,14 +153,13 @@ export class ClientStream implements OutputReader {
   async ask(
     encode: (execId: number) => Uint8Array,
     append: StreamAppend,
-    clock: Clock,
-    ms: number,
+    bound: Bound,
   ): Promise<ExecReply | undefined> {
     const id = this.#nextExec++;
     const waiting = deferred<ExecReply | undefined>();
     this.#asked.set(id, waiting);
     append("exec", encode(id), this.streamId);
-    return bounded(waiting, clock, ms, undefined);
+    return bounded(waiting, bound);
   }
   answerAsked(execId: number, reply: ExecReply | undefined): boolean {
     const waiting = this.#asked.get(execId);
@@ -166,18 +172,12 @@ export class ClientStream implements OutputReader {
   // -- blobs
 
   /** A blob of the client's store; `undefined`: missing, or not answered within the bound. */
-  async getBlob(
-    blob: BlobId,
-    codec: ClientCodec,
-    append: StreamAppend,
-    clock: Clock,
-    ms: number,
-  ): Promise<Uint8Array | undefined> {
+  async getBlob(blob: BlobId, codec: ClientCodec, append: StreamAppend, bound: Bound): Promise<Uint8Array | undefined> {
     const id = this.#nextKv++;
     const waiting = deferred<Uint8Array | undefined>();
     this.#gets.set(id, waiting);
     append("kv", codec.getBlob(id, blob), this.streamId);
-    return bounded(waiting, clock, ms, undefined);
+    return bounded(waiting, bound);
   }
 
   /** Writes a blob to the client, at most once per stream; `true` when it is acknowledged. A late acknowledgement counts. */
@@ -207,9 +207,12 @@ export class ClientStream implements OutputReader {
   }
 }
 
-async function bounded<T>(waiting: Deferred<T>, clock: Clock, ms: number, otherwise: T): Promise<T> {
-  const timer = clock.setTimeout(() => waiting.resolve(otherwise), ms);
+async function bounded<T>(waiting: Deferred<T | undefined>, { clock, ms, signal }: Bound): Promise<T | undefined> {
+  const giveUp = (): void => waiting.resolve(undefined);
+  const timer = clock.setTimeout(giveUp, ms);
+  signal.addEventListener("abort", giveUp);
   const value = await waiting.promise;
+  signal.removeEventListener("abort", giveUp);
   clock.clearTimeout(timer);
   return value;
 }

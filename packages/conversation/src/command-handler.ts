@@ -3,6 +3,7 @@ import type {
   CommandEnvelope,
   InboxKind,
   Receipt,
+  ReplayFrom,
   RunId,
   RunRequest,
   RunRow,
@@ -201,7 +202,10 @@ export class CommandHandler {
       run.row = { ...run.row, wireRunIds };
     }
     if (!run.compiled) run.knownContext = "context" in request.action ? request.action.context : undefined;
-    this.#streams.carry(envelope.generation, activation, run, { kind: "runStart" });
+    const checkpoint = resumePointOf(activation, request);
+    if (request.action.kind === "resume") await settleFromState(activation, run, request);
+    const from: ReplayFrom = checkpoint ? { kind: "checkpoint", checkpoint } : { kind: "runStart" };
+    this.#streams.carry(envelope.generation, activation, run, from);
     return async () =>
       (await run.accepted.promise)
         ? { kind: "run", conversationId, runId }

@@ -21,7 +21,7 @@ export async function viewCommand(
     living?.row ?? (messageId !== undefined && asks ? await store.run(activation.lease, { messageId }) : undefined);
   let unfinished = false;
   if (action.kind === "resume" && phase === "idle") {
-    await activation.history.load(store, activation.lease, activation.stored.head);
+    await activation.loadHistory();
     unfinished = isUnfinished(activation.history.view.messages);
   }
   return {
@@ -45,7 +45,7 @@ export async function viewCommand(
 async function isKnown(activation: Activation, action: Action): Promise<boolean> {
   if (action.kind !== "backgroundCompletion") return false;
   const { store } = activation.deps;
-  await activation.history.load(store, activation.lease, activation.stored.head);
+  await activation.loadHistory();
   const { chain, view } = activation.history;
   return action.completions.every((completion) => branchHas(chain, view.head, completionId(completion)));
 }

@@ -77,7 +77,7 @@ export async function compileRequest(
   const projection = project(messages, {
     vendor: compiled.provider.id,
     supportsImages: compiled.model.supportsImages,
-    image: (id) => stored.get(id as never),
+    image: (id) => stored.get(id),
   });
   const effort = effortOf(run.request);
   return {
@@ -109,7 +109,7 @@ function effortOf(request: RunRequest): ModelRequest["effort"] {
 /** Compiles a Run that came back from the store: a claim's fresh context goes before the request's own. `false`: its model is gone. */
 export async function ensureCompiled(activation: Activation, run: LiveRun, signal: AbortSignal): Promise<boolean> {
   if (run.compiled) return true;
-  await activation.history.load(activation.deps.store, activation.lease, activation.stored.head);
+  await activation.loadHistory();
   const context = await contextOf(run, new ClientAccess(activation, run, signal));
   run.compiled = compileRun(activation, run, context);
   return run.compiled !== undefined;

@@ -21,8 +21,11 @@ export class FencedWrites {
   readonly #host: WritesHost;
   readonly #queue = new SerialQueue();
   readonly #deliveredHeads: CheckpointId[] = [];
+  /** The head that the store has. */
+  head: CheckpointId | undefined;
 
-  constructor(deps: ConversationDeps, lease: Lease, host: WritesHost) {
+  constructor(deps: ConversationDeps, lease: Lease, head: CheckpointId | undefined, host: WritesHost) {
+    this.head = head;
     this.#deps = deps;
     this.#lease = lease;
     this.#host = host;
@@ -74,6 +77,7 @@ export class FencedWrites {
     });
     if (result.kind === "committed") {
       this.journal.written(journal.length);
+      if (barrier.head) this.head = barrier.head;
       this.#deliveredHeads.splice(0, heads.length);
     }
     return result;

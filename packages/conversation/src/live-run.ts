@@ -1,6 +1,5 @@
 import type {
   AssistantRecord,
-  CheckpointId,
   HistoryId,
   MessageId,
   ModelCallId,
@@ -34,7 +33,6 @@ export interface CompiledRun {
 export interface PendingStep {
   readonly record: AssistantRecord;
   readonly modelCallId: ModelCallId;
-  readonly call: ModelCallRow;
 }
 
 /** A committed message of a Run as updates, for a client that has not seen it. */
@@ -72,13 +70,15 @@ export class LiveRun {
   summary = "";
   compiled: CompiledRun | undefined;
   pending: PendingStep | undefined;
+  /** Model calls that are not in the store yet, failed attempts too. */
+  readonly modelCalls: ModelCallRow[] = [];
   /** Cards whose call is not committed; closed as failed when the Step is stopped. */
   readonly cards = new Map<string, ToolCard>();
   board: ToolBoard | undefined;
   /** The calls of this Run, for cards that are rebuilt. */
   readonly calls: ToolCallRow[] = [];
-  /** The provider call in flight; settles after its record is in `pending`. */
-  modelTask: Promise<void> | undefined;
+  /** The preparation or provider call in flight; settles after it has left what it leaves. */
+  work: Promise<void> | undefined;
   /** Safe text behind a failed outcome. */
   failureDetail: string | undefined;
   /** Texts that came as blob ids, by message id. */
@@ -97,6 +97,12 @@ export class LiveRun {
   constructor(row: RunRow, request: RunRequest) {
     this.row = row;
     this.request = request;
+  }
+
+  /** The pass has ended, or was stopped: its record waits for a commit, and so does the row of every attempt. */
+  pend(record: AssistantRecord, call: ModelCallRow): void {
+    this.pending = { record, modelCallId: call.modelCallId };
+    this.modelCalls.push(call);
   }
 
   /** Adds the usage of one model call; an unknown count stays unknown. */

@@ -44,7 +44,7 @@ export function plainScope(activation: Activation, runId: LiveRun["row"]["runId"
 /** Keeps what a restored Run has shown, before it shows more. */
 export async function rememberEarlier(activation: Activation, run: LiveRun): Promise<void> {
   const { store } = activation.deps;
-  await activation.history.load(store, activation.lease, activation.stored.head);
+  await activation.loadHistory();
   const own = activation.history.view.messages.filter((message) => message.runId === run.row.runId);
   const calls = await store.toolCalls(activation.lease, run.row.runId);
   run.earlier = rebuildMessages(activation, own, calls, plainScope(activation, run.row.runId));

@@ -99,8 +99,7 @@ function compareStored(reached: Reached, chart: PersistedChart): ReplayDifferenc
     : { reason: `the stored context differs in ${other.join(", ")}`, recorded: chart.value, reached: reached.value };
 }
 
-const valueOf = (actor: ActorRefFrom<typeof conversationMachine>): StateValue =>
-  actor.getSnapshot().value as StateValue;
+const valueOf = (actor: ActorRefFrom<typeof conversationMachine>): StateValue => actor.getSnapshot().value;
 
 /** Delayed events are in the journal, so the clock never fires. */
 const stoppedClock = { setTimeout: () => 0, clearTimeout: () => undefined };

@@ -9,7 +9,7 @@ import type { LiveRun } from "./live-run.ts";
  */
 export async function stopStep(activation: Activation, run: LiveRun, reason: InterruptReason): Promise<void> {
   run.board?.interruptAll(reason);
-  await run.modelTask;
+  await run.work;
   for (const card of run.cards.values())
     for (const frame of card.abandoned(reason)) activation.append(run, "update", frame);
   run.cards.clear();
@@ -22,7 +22,7 @@ export async function stopStep(activation: Activation, run: LiveRun, reason: Int
 /** Calls of a restored Run that no client came back for. */
 async function closeStored(activation: Activation, run: LiveRun, reason: InterruptReason): Promise<void> {
   if (!run.restored) return;
-  await activation.history.load(activation.deps.store, activation.lease, activation.stored.head);
+  await activation.loadHistory();
   const open = openCalls(activation.history.view.messages);
   if (open.length === 0) return;
   const results = open.map((call) => interruptedResult(call, reason));
@@ -35,20 +35,20 @@ async function closeStored(activation: Activation, run: LiveRun, reason: Interru
 /** The rows of the pass that ended or was stopped: shown text stays; a call that was not committed was not made. */
 export function pendingRows(activation: Activation, run: LiveRun): Barrier {
   const { pending } = run;
-  if (!pending) return { runsChanged: [{ runId: run.row.runId, partial: null }] };
+  if (!pending) return { modelCalls: run.modelCalls.splice(0), runsChanged: [{ runId: run.row.runId, partial: null }] };
   run.pending = undefined;
   const { record } = pending;
   const kept = record.calls.length > 0 ? { ...record, calls: [], partial: true } : record;
   const rows =
     kept.blocks.length > 0 ? activation.history.append(appendStep(activation.history.place(run.row.runId), kept)) : {};
-  return { ...rows, modelCalls: [pending.call], runsChanged: [{ runId: run.row.runId, partial: null }] };
+  return { ...rows, modelCalls: run.modelCalls.splice(0), runsChanged: [{ runId: run.row.runId, partial: null }] };
 }
 
 /** After a restart: what the killed Step had shown becomes a partial message, once. */
 export async function keepPartialOf(activation: Activation, run: LiveRun): Promise<void> {
   const { partial, runId } = run.row;
   if (!partial) return;
-  await activation.history.load(activation.deps.store, activation.lease, activation.stored.head);
+  await activation.loadHistory();
   await activation.commit(() => ({
     ...activation.history.append(appendStep(activation.history.place(runId), { ...partial, calls: [], partial: true })),
     runsChanged: [{ runId, partial: null }],

@@ -62,7 +62,7 @@ function fixture() {
     log,
     commits,
     at: (ms: number) => (now = ms),
-    hold: () => (gate = new Promise((resolve) => (open = resolve))),
+    hold: () => void (gate = new Promise((resolve) => (open = resolve))),
     letGo: () => open(),
     add: (name: string, index: number, exclusive?: string) =>
       board.add(record(name, index), execution(name, log, exclusive), 1_500),

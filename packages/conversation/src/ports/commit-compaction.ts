@@ -14,7 +14,7 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
     ...history.place(runId),
     summary: summaryText(run.summary),
     context: scope.context ? contextSections(scope.context) : [],
-    window: model.contextWindow,
+    window: activation.window.windowOf(model),
     opening: [...run.userMessages.keys()],
   });
   const done = await activation.commit(() => ({
@@ -22,6 +22,7 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
     messages: compacted.messages,
   }));
   if (!done) return;
+  activation.window.compacted(history);
   // the branch has a new prefix: its state is written anew
   wire.head = undefined;
   const head = await encodeHead(activation, run);

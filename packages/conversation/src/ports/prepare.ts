@@ -21,7 +21,13 @@ import { mergeBarriers } from "../merge-barriers.ts";
 import type { PortCall } from "./port.ts";
 
 /** Claims the Run, brings history and context in, appends the opening messages and compiles; one barrier. */
-export async function prepare({ activation, run, signal, send }: PortCall): Promise<void> {
+export async function prepare(call: PortCall): Promise<void> {
+  const task = prepareRun(call);
+  call.run.work = task.catch(() => undefined);
+  await task;
+}
+
+async function prepareRun({ activation, run, signal, send }: PortCall): Promise<void> {
   const { deps } = activation;
   const { runId } = run.row;
   const fail = (code: FailureCode): void => send({ type: "prepare.failed", runId, code });
@@ -29,18 +35,17 @@ export async function prepare({ activation, run, signal, send }: PortCall): Prom
   // the stream of a follow-up reads on where its predecessor ended
   if (run.attached && !run.attached.subscription) subscribeStream(activation, run, run.attached, { kind: "runStart" });
   if (!deps.models.resolve(run.request.model.modelId)) return fail("MODEL_NOT_FOUND");
-  await activation.history.load(deps.store, activation.lease, activation.stored.head);
+  await activation.loadHistory();
 
   const client = new ClientAccess(activation, run, signal);
-  const barriers: Barrier[] = [];
+  const context = await contextOf(run, client);
+  if (!(await fetchTexts(activation, run, client))) return fail("BLOB_MISSING");
+  if (signal.aborted) return;
+  // from here on history moves: what moves it is committed, whatever happens meanwhile
   const taken = await takeClientState(activation, run, client);
   if (!taken.ok) return fail(taken.code);
-  barriers.push(taken.barrier);
-  const context = await contextOf(run, client);
-  if (signal.aborted) return;
-  if (!(await fetchTexts(activation, run, client))) return fail("BLOB_MISSING");
   run.compiled = compileRun(activation, run, context);
-  barriers.push(...(await openingRows(activation, run, context)));
+  const barriers = [taken.barrier, ...(await openingRows(activation, run, context))];
   const accepted = run.accepted.settled;
   const { head } = activation.history.view;
   const done = await activation.commit(() =>

@@ -23,7 +23,7 @@ export async function recordStep({ activation, run, step, send }: PortCall): Pro
   const done = await activation.commit(() => ({
     ...activation.history.append(appendStep(activation.history.place(run.row.runId), pending.record)),
     callsOpened: rows,
-    modelCalls: [pending.call],
+    modelCalls: run.modelCalls.splice(0),
     runsChanged: [{ runId: run.row.runId, partial: null }],
   }));
   if (!done) return;

@@ -1,6 +1,6 @@
-import { modelCallId, toolCallId } from "@chartroom/history";
+import { modelCallId, type PrefixReport, toolCallId } from "@chartroom/history";
 import { retryDecision, streamStep, type StepOutcome, type StepSink } from "@chartroom/run";
-import type { AssistantRecord, FailureCode, ModelCallRow, ProviderFailure } from "@chartroom/domain";
+import type { FailureCode, ModelCallRow, ProviderFailure } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
 import { compiledOf, compileRequest, ensureCompiled } from "../compile.ts";
 import { codeOf, detailOf } from "../failures.ts";
@@ -11,7 +11,7 @@ import type { PortCall } from "./port.ts";
 export async function streamModel(call: PortCall): Promise<void> {
   const { run } = call;
   const task = passModel(call);
-  run.modelTask = task.then(
+  run.work = task.then(
     () => undefined,
     () => undefined,
   );
@@ -27,7 +27,22 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
   const startedAt = clock.now();
   const attempt = activation.context.attempt + 1;
   const callId = modelCallId(runId, step, attempt);
-  const { request } = await compileRequest(activation, run);
+  const trigger = activation.window.trigger(activation.history, compiledOf(run));
+  if (trigger.kind === "tooLarge") {
+    run.failureDetail = tooLarge;
+    return send({ type: "model.failed", runId, code: "CONTEXT_TOO_LONG", retryable: false, retryAfterMs: 0 });
+  }
+  if (trigger.kind === "compact" && !activation.context.compacted) return send({ type: "model.overflowed", runId });
+  const { request, projection } = await compileRequest(activation, run);
+  const prefix = activation.window.compare(request, projection.sources, activation.history.view.summary);
+  if (prefix?.brokenBy)
+    activation.deps.events({
+      type: "prefix.broken",
+      conversationId: activation.conversationId,
+      runId,
+      cause: prefix.brokenBy,
+      tokensLost: prefix.tokensLost ?? 0,
+    });
   const sink = runSink(activation, run);
   let calls = 0;
   const outcome = await streamStep({
@@ -51,9 +66,12 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
     endedAt: clock.now(),
     outcome: ended,
     ...(failureCode ? { failureCode } : {}),
+    ...(prefix ? { prefix: prefixRow(prefix) } : {}),
   });
   run.shown = undefined;
   run.addUsage(outcome.usage);
+  if (outcome.kind === "completed" || outcome.kind === "toolCalls")
+    activation.window.measure(activation.history, outcome.usage);
   activation.deps.events({
     type: "step.ended",
     conversationId: activation.conversationId,
@@ -65,21 +83,22 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
   });
   switch (outcome.kind) {
     case "toolCalls":
-      run.pending = { record: outcome.record, modelCallId: callId, call: row("toolCalls") };
+      run.pend(outcome.record, row("toolCalls"));
       return send({ type: "model.toolCalls", runId, calls: outcome.record.calls.length });
     case "completed":
-      run.pending = { record: outcome.record, modelCallId: callId, call: row("completed") };
+      run.pend(outcome.record, row("completed"));
       return send({ type: "model.completed", runId });
     case "aborted":
-      keepPartial(run, outcome.partial, row("aborted"));
+      run.pend(outcome.partial, row("aborted"));
       return;
     case "outputLimit":
-      keepPartial(run, outcome.partial, row("failed", "MODEL_OUTPUT_LIMIT"));
+      run.pend(outcome.partial, row("failed", "MODEL_OUTPUT_LIMIT"));
       return send({ type: "model.failed", runId, code: "MODEL_OUTPUT_LIMIT", retryable: false, retryAfterMs: 0 });
     case "failed": {
       const { failure } = outcome;
-      keepPartial(run, outcome.partial, row("failed", codeOf(failure)));
+      run.pend(outcome.partial, row("failed", codeOf(failure)));
       run.failureDetail = detailOf(failure);
+      if (failure.kind === "overflow") activation.window.learn(model, failure.limitTokens);
       if (failure.kind === "overflow" && !outcome.shown) return send({ type: "model.overflowed", runId });
       const retry = decideRetry(failure, attempt, outcome, activation, () => entropy.random());
       return send({
@@ -91,6 +110,12 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
       });
     }
   }
+}
+
+const tooLarge = "One message alone is larger than the model's window. Shorten it or attach less.";
+
+function prefixRow({ common, total, brokenBy, tokensLost }: PrefixReport): NonNullable<ModelCallRow["prefix"]> {
+  return { common, total, ...(brokenBy ? { brokenBy } : {}), ...(tokensLost === undefined ? {} : { tokensLost }) };
 }
 
 function decideRetry(
@@ -113,11 +138,6 @@ function decideRetry(
     },
     random,
   );
-}
-
-/** What was shown stays with the Run until a commit takes it; a pass that showed nothing leaves only its row. */
-function keepPartial(run: LiveRun, record: AssistantRecord, call: ModelCallRow): void {
-  run.pending = { record, modelCallId: call.modelCallId, call };
 }
 
 function runSink(activation: Activation, run: LiveRun): StepSink {
