@@ -1,5 +1,6 @@
-import { type DescField, type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { LENGTH_DELIMITED, scanFields } from "./bytes.ts";
+import { type Read, readBinary } from "./from-binary.ts";
 import { type Decoded, err, ok } from "./result.ts";
 
 /**
@@ -17,9 +18,19 @@ export function decodeMessage<Desc extends DescMessage>(
   bytes: Uint8Array,
   maxFields: number = MAX_FIELDS,
 ): Decoded<MessageShape<Desc>> {
+  const read = decodeRead(schema, bytes, maxFields);
+  return read.ok ? ok(read.value.message) : read;
+}
+
+/** The same, with the bytes that the message stands for: those that came unless their text had to be repaired. */
+export function decodeRead<Desc extends DescMessage>(
+  schema: Desc,
+  bytes: Uint8Array,
+  maxFields: number = MAX_FIELDS,
+): Decoded<Read<Desc>> {
   try {
     // a field takes at least two bytes, so most messages need no counting
-    if (bytes.byteLength <= maxFields * 2 || isBounded(schema, bytes, maxFields)) return ok(fromBinary(schema, bytes));
+    if (bytes.byteLength <= maxFields * 2 || isBounded(schema, bytes, maxFields)) return ok(readBinary(schema, bytes));
   } catch {
     // told below, like all else that cannot be read
   }

@@ -1,5 +1,5 @@
 import type { ConnectCode, Terminal } from "@chartroom/domain";
-import { fromBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "./from-binary.ts";
 import { type ErrorDetails, ErrorDetailsSchema } from "@chartroom/protocols/aiserver/v1/errors";
 import { connectError, ERROR_DETAILS_TYPE } from "./failure.ts";
 import { encodeFrame, FLAG_END_STREAM } from "./frame.ts";

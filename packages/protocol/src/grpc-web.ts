@@ -1,5 +1,5 @@
 import type { ConnectCode, Terminal } from "@chartroom/domain";
-import { fromBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "./from-binary.ts";
 import { ErrorDetailsSchema } from "@chartroom/protocols/aiserver/v1/errors";
 import { fieldPayloads, wrap, wrapText } from "./bytes.ts";
 import type { StreamEnd } from "./end-stream.ts";

@@ -7,7 +7,7 @@ import type { KvClientMessage } from "@chartroom/protocols/agent/v1/kv";
 import { fromWireAction } from "./action.ts";
 import type { AppendKind } from "./append-sequencer.ts";
 import { onlyPayload } from "./bytes.ts";
-import { decodeMessage } from "./decode.ts";
+import { decodeRead } from "./decode.ts";
 import { dropCredentials } from "./model-choice.ts";
 import { type Decoded, ok } from "./result.ts";
 import { fromWirePrewarm, fromWireRunRequest } from "./run-request.ts";
@@ -15,11 +15,11 @@ import { fromWirePrewarm, fromWireRunRequest } from "./run-request.ts";
 /**
  * Reads one serialized `AgentClientMessage` (wire section 4.1). An empty message, or one of a kind that this server does
  * not know, is `unknown`, never an error. `raw` of the result is what may be stored: the bytes as they came, without
- * the provider keys of the user when the client sent any.
+ * the provider keys of the user when the client sent any, and with U+FFFD for text that is not UTF-8.
  */
 export function decodeUplink(raw: Uint8Array): Decoded<UplinkMessage> {
-  const message = decodeMessage(AgentClientMessageSchema, raw);
-  return message.ok ? fromClientMessage(message.value, raw) : message;
+  const read = decodeRead(AgentClientMessageSchema, raw);
+  return read.ok ? fromClientMessage(read.value.message, read.value.bytes) : read;
 }
 
 function fromClientMessage(message: AgentClientMessage, raw: Uint8Array): Decoded<UplinkMessage> {

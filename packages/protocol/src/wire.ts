@@ -4,5 +4,6 @@
  */
 export * as agent from "@chartroom/protocols/agent";
 export * as aiserver from "@chartroom/protocols/aiserver";
-export { clone, create, equals, fromBinary, fromJson, isMessage, toBinary, toJson } from "@bufbuild/protobuf";
+export { clone, create, equals, fromJson, isMessage, toBinary, toJson } from "@bufbuild/protobuf";
+export { fromBinary } from "./from-binary.ts";
 export type { DescMessage, Message, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
