@@ -11,7 +11,7 @@ import { tokenAuthentication } from "./auth.ts";
 import type { Config } from "./config/load.ts";
 import { openDatabase } from "./database.ts";
 import { openModels } from "./models.ts";
-import { nameConversation } from "./name-conversation.ts";
+import { nameChat } from "./name-chat.ts";
 import { systemClock, systemEntropy } from "./time.ts";
 
 export interface RunningServer {
@@ -72,12 +72,15 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
       authenticate: (header) => authenticate(parseBearer(header("authorization"))),
       clock: systemClock,
       entropy: systemEntropy,
-      apis: createApis({
-        models,
-        clock: systemClock,
-        nameConversation: nameConversation(models),
-        publicUrl: () => config.publicUrl,
-      }),
+      apis: [
+        createApis({
+          models,
+          clock: systemClock,
+          nameChat: nameChat(models),
+          transport: config.transport,
+          ...(config.publicUrl === undefined ? {} : { publicUrl: config.publicUrl }),
+        }),
+      ],
       readiness: async () => ({ ready: await store.ready() }),
       events: events.tell,
       limits: config.gatewayLimits,

@@ -19,6 +19,8 @@ export interface Config {
   readonly host: string;
   readonly port: number;
   readonly tls: TlsFiles | undefined;
+  /** How clients are told to run the agent. */
+  readonly transport: ConfigFile["listen"]["transport"];
   readonly publicUrl: string | undefined;
   readonly dataFolder: string;
   readonly databaseUrl: string | undefined;
@@ -68,6 +70,7 @@ export function loadConfig({ folder, env, file }: LoadOptions): Config {
     host: listen.host,
     port: portOf(env["CHARTROOM_PORT"], listen.port, problems),
     tls: listen.tls && readTls(listen.tls, base, problems),
+    transport: listen.transport,
     publicUrl: listen.publicUrl?.replace(/\/+$/u, ""),
     dataFolder: dataFolderOf(folder, env["CHARTROOM_DATA"], given.data && path.resolve(base, given.data)),
     databaseUrl: env["DATABASE_URL"]?.trim() || (given.database && secret("database", given.database)),

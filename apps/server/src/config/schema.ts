@@ -118,6 +118,7 @@ const token = z.strictObject({
 const limits = z
   .strictObject({
     passivateMs: ms.describe("An idle conversation leaves memory after so long."),
+    passivateParkedMs: ms.describe("A Run that waits for its client leaves memory after so long."),
     restoreMs: ms.describe("Reading a conversation back into memory."),
     prepareMs: ms.describe("From a Run's beginning to its first model call."),
     modelMs: ms.describe("One model call."),
@@ -157,6 +158,10 @@ const listen = z.strictObject({
     .strictObject({ cert: z.string().min(1), key: z.string().min(1) })
     .optional()
     .describe("Paths of PEM files, from the folder of this file: the certificate with its chain, and its key."),
+  transport: z
+    .enum(["auto", "http1", "http2"])
+    .default("auto")
+    .describe("How clients are told to run the agent: as they like, RunSSE over HTTP/1.1, or Run over HTTP/2."),
   publicUrl: httpUrl.optional().describe("What clients are told; default: the listening address."),
 });
 

@@ -4,9 +4,9 @@ import { complete } from "@chartroom/run";
 
 const limits = { idleMs: 10_000, headersMs: 10_000, totalMs: 15_000 };
 
-/** Names a conversation by a small model call; by its first message where no model answers. */
-export function nameConversation(models: ModelDirectory): (firstMessage: string) => Promise<string> {
-  return async (firstMessage) => {
+/** Names a chat by a small call of the default model; by its first message where that gives no answer. */
+export function nameChat(models: ModelDirectory): (firstMessage: string, signal: AbortSignal) => Promise<string> {
+  return async (firstMessage, signal) => {
     const found = models.resolve("default");
     if (!found) return cleanTitle("", firstMessage);
     const { system, user } = titlePrompt(firstMessage);
@@ -21,7 +21,7 @@ export function nameConversation(models: ModelDirectory): (firstMessage: string)
         cacheKey: "name",
       },
       limits,
-      signal: AbortSignal.timeout(limits.totalMs),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(limits.totalMs)]),
     });
     return cleanTitle(answer.ok ? answer.text : "", firstMessage);
   };
