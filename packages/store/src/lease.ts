@@ -49,14 +49,15 @@ export function nodeLease(database: Database, node: NodeId, clock: Clock, option
     until = sent + options.validMs;
   };
 
-  const goOn = (): void => {
+  const goOn = (afterMs: number): void => {
     if (stopped) return;
     renewal = clock.setTimeout(() => {
-      // a failure is tried again at the next beat; what counts is whether one comes in time
-      renewing = renew()
-        .catch(() => {})
-        .then(goOn);
-    }, options.renewMs);
+      // what counts is whether one comes in time, so a failure is tried again soon
+      renewing = renew().then(
+        () => goOn(options.renewMs),
+        () => goOn(options.renewMs / 4),
+      );
+    }, afterMs);
   };
 
   return {
@@ -65,7 +66,7 @@ export function nodeLease(database: Database, node: NodeId, clock: Clock, option
       await renew();
       await database.attempt((sql) => sql`delete from node where lease_until < now() - ${FORGET}::text::interval`);
       stopped = false;
-      goOn();
+      goOn(options.renewMs);
     },
     onLost: (listener) => void listeners.push(listener),
     held: () => clock.now() < until,

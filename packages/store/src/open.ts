@@ -38,10 +38,10 @@ export function openStore(options: StoreOptions): Store {
   const validMs = options.leaseMs ?? 6000;
   const common = { url, clock };
   const database = new Database({ ...common, attemptMs, max: options.connections ?? 4, name: `chartroom ${nodeId}` });
-  // of its own, so that no load on the other connections can cost the node its lease; and shorter, so that two attempts fit in
+  // of its own, so that no load on the other connections can cost the node its lease; and with a shorter bound, so that several attempts fit in
   const leaseDatabase = new Database({
     ...common,
-    attemptMs: Math.min(attemptMs, renewMs),
+    attemptMs: Math.min(attemptMs, renewMs / 2),
     max: 1,
     name: `chartroom lease ${nodeId}`,
   });

@@ -95,6 +95,6 @@ describe("the identity of a process", () => {
     expect(processIdentity(other.pid!)).toBe(identity);
     expect(processIdentity(process.pid)).not.toBe(identity);
     other.kill("SIGKILL");
-    await expect.poll(() => processIdentity(other.pid!)).toBeUndefined();
+    await expect.poll(() => processIdentity(other.pid!), { timeout: 10_000 }).toBeUndefined();
   });
 });
