@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BIDI_APPEND, Downstream, RUN, RUN_SSE, runSse } from "../support/gateway/agent-client.ts";
 import { type Harness, startGateway } from "../support/gateway/harness.ts";
 import { PEER_KINDS } from "../support/gateway/peer.ts";
+import { until } from "../support/gateway/until.ts";
 
 const NAME = "/agent.v1.AgentService/NameAgent";
 const apis: Apis = {
@@ -150,6 +151,19 @@ describe("a call that is not served (TR-17)", () => {
     expect(await down.over()).toMatchObject({ kind: "error", code: "unimplemented" });
     expect(down.status).toBe(200);
   });
+});
+
+it.each([
+  ["not served", "/aiserver.v1.AiService/StreamStt", "token-ann", "unimplemented"],
+  ["of a stranger", RUN, "wrong", "unauthenticated"],
+])("a stream %s is answered and closed though its client keeps its side open", async (_, path, token, code) => {
+  const call = harness.peer("h2c", token).open("POST", path, { "content-type": "application/connect+proto" });
+  let closed = false;
+  call.up.once("close", () => (closed = true));
+  call.up.write(encodeFrame(0, new Uint8Array()));
+  const down = new Downstream(call, "connect");
+  expect(await down.over()).toMatchObject({ kind: "error", code });
+  await until(() => closed);
 });
 
 describe("authentication", () => {

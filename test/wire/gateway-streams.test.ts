@@ -163,6 +163,35 @@ describe.each(["h2c", "tls-h2"] as const)("Run over %s", (kind: PeerKind) => {
   });
 });
 
+it("keeps fifty chats apart, on every kind of transport (ID-10)", async () => {
+  const chats = await Promise.all(
+    Array.from({ length: 50 }, async (_, index) => {
+      const peer = harness.peer(PEER_KINDS[index % PEER_KINDS.length]);
+      const requestId = `req-${index}`;
+      const init = { conversationId: `conv-${index}`, messageId: `m-${index}` };
+      if (index % 2 === 1) {
+        const stream = run(peer.kind.endsWith("h1") ? harness.peer("h2c") : peer, requestId);
+        stream.send(runRequest(init));
+        return { index, requestId, down: stream };
+      }
+      const down = runSse(peer, requestId, index % 3 === 0 ? "grpcWeb" : "connect");
+      await append(peer, requestId, index % 2, runRequest(init));
+      return { index, requestId, down };
+    }),
+  );
+  await until(() => chats.every(({ requestId }) => harness.conversations.attached(`${requestId}#1`)));
+  for (let word = 0; word < 20; word += 1) {
+    for (const { index, requestId } of chats)
+      harness.conversations.downlink(`${requestId}#1`).write(text(`<${index}>`));
+    await settle(1);
+  }
+  for (const { requestId } of chats) harness.conversations.end(`${requestId}#1`);
+  for (const { index, down } of chats) {
+    expect(await down.over()).toEqual({ kind: "completed" });
+    expect(down.texts.join("")).toBe(`<${index}>`.repeat(20));
+  }
+});
+
 it("refuses Run over HTTP/1.1 with status 505", async () => {
   const reply = await harness
     .peer("h1")

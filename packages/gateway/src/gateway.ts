@@ -85,7 +85,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const authenticated = async (request: HttpRequest, response: HttpResponse): Promise<void> => {
     const caller = await options.authenticate(headerSource(request));
     if (!caller.ok) {
-      await discardBody(request);
+      await discardBody(request, response);
       answerFailure(response, caller.error);
     } else if (isRpc(request)) await unserved.handle(request, response);
     else rest.serve(request, response, caller.value);

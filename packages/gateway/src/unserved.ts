@@ -27,10 +27,10 @@ export class Unserved {
 
   async handle(request: HttpRequest, response: HttpResponse): Promise<void> {
     this.#note(pathOf(request).slice(0, MAX_PATH_LENGTH));
-    await discardBody(request);
+    await discardBody(request, response);
     const dialect = dialectOf(request.headers["content-type"], isHttp2(response));
     if (dialect === undefined) answerFailure(response, FAILURES.unserved);
-    else refuseStream(request, response, dialect, "Run", FAILURES.unserved);
+    else refuseStream(response, dialect, "Run", FAILURES.unserved);
   }
 
   #note(path: string): void {

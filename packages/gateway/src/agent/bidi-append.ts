@@ -38,7 +38,7 @@ export async function handleBidiAppend(request: HttpRequest, response: HttpRespo
   const fail = (failure: Failure): void => (framed ? answerFailureFramed : answerFailure)(response, failure);
   const caller = await ports.authenticate(header);
   if (!caller.ok) {
-    await discardBody(request);
+    await discardBody(request, response);
     return fail(caller.error);
   }
   // hexadecimal doubles the message

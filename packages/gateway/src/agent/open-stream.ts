@@ -63,14 +63,7 @@ export function openStream(
 }
 
 /** Answers a stream call with its terminal alone: status 200, the error inside (wire section 12). */
-export function refuseStream(
-  request: HttpRequest,
-  response: HttpResponse,
-  dialect: Dialect,
-  method: StreamMethod,
-  failure: Failure,
-): void {
-  request.resume();
+export function refuseStream(response: HttpResponse, dialect: Dialect, method: StreamMethod, failure: Failure): void {
   const { tail, trailers } = encodeTerminal(dialect, { kind: "error", failure });
   const ignore = (): void => undefined;
   openOutlet(response, headersOf(dialect, method), dialect === "grpc", { drained: ignore, closed: ignore }).end(

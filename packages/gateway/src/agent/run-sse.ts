@@ -28,8 +28,8 @@ export async function handleRunSse(request: HttpRequest, response: HttpResponse,
   const caller = await ports.authenticate(header);
   const refused = caller.ok ? refusedByHeaders(request, dialect) : caller.error;
   if (!caller.ok || refused !== undefined) {
-    await discardBody(request);
-    refuseStream(request, response, dialect, "RunSSE", refused ?? FAILURES.internal);
+    await discardBody(request, response);
+    refuseStream(response, dialect, "RunSSE", refused ?? FAILURES.internal);
     return;
   }
   const body = await readBody(request, BODY_LIMIT);

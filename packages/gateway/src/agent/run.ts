@@ -4,6 +4,7 @@ import type { Principal } from "@chartroom/domain";
 import type { Exchange } from "../exchange/exchange.ts";
 import { FAILURES } from "../failures.ts";
 import { answer } from "../http/answer.ts";
+import { discardBody } from "../http/body.ts";
 import { headerSource, type HttpRequest, type HttpResponse, isHttp2 } from "../http/types.ts";
 import type { Transport } from "../stream/transport.ts";
 import { acceptStream, openStream, refusedByHeaders, refuseStream } from "./open-stream.ts";
@@ -27,7 +28,8 @@ export async function handleRun(request: HttpRequest, response: HttpResponse, po
   const caller = await ports.authenticate(header);
   const refused = caller.ok ? refusedByHeaders(request, dialect) : caller.error;
   if (!caller.ok || refused !== undefined) {
-    refuseStream(request, response, dialect, "Run", refused ?? FAILURES.internal);
+    await discardBody(request, response);
+    refuseStream(response, dialect, "Run", refused ?? FAILURES.internal);
     return;
   }
   const transport = openStream(response, dialect, "Run", ports);

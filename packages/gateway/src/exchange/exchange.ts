@@ -283,6 +283,8 @@ export class Exchange {
   }
 
   #over(record: GenerationRecord): void {
+    // an old output that is shown again ends again
+    if (record.phase === "over") return;
     record.phase = "over";
     if (record === this.#current) this.onOver?.();
   }

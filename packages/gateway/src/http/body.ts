@@ -1,4 +1,9 @@
-import type { HttpRequest } from "./types.ts";
+import type { ServerHttp2Stream } from "node:http2";
+import { dialectOf } from "../stream/dialect.ts";
+import { type HttpRequest, type HttpResponse, isHttp2 } from "./types.ts";
+
+/** The reset code of a stream that ended well. */
+const NO_ERROR = 0;
 
 /** A request's body: its bytes, too many of them, or nobody left to answer. */
 export type Body =
@@ -32,7 +37,20 @@ export function readBody(request: HttpRequest, limit: number): Promise<Body> {
   });
 }
 
-/** Reads a body of which nothing is wanted. */
-export async function discardBody(request: HttpRequest): Promise<void> {
-  await readBody(request, 0);
+/**
+ * Gets a body out of the way of an answer that does not need it: over HTTP/1.1 it is read to its end first, over HTTP/2
+ * the stream is closed after the answer, so that a client that never ends its side is answered as well.
+ */
+export async function discardBody(request: HttpRequest, response: HttpResponse): Promise<void> {
+  if (!isHttp2(response)) {
+    await readBody(request, 0);
+    return;
+  }
+  request.resume();
+  const stream: ServerHttp2Stream | undefined = response.stream;
+  // a reset would overtake the trailers of gRPC
+  if (dialectOf(request.headers["content-type"], true) === "grpc") return;
+  stream?.once("finish", () => {
+    if (!stream.readableEnded) stream.close(NO_ERROR);
+  });
 }
