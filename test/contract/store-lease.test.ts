@@ -152,6 +152,18 @@ describe("a node's lease", () => {
     expect(lost).toBe(0);
   });
 
+  it("of a node that is alone with the database ends those of all others", async () => {
+    await opened.nodeLease.start();
+    const id = fresh("c") as ConversationId;
+    const held = await take(opened.store, id);
+    const next = openStore({ url: database.url, nodeId: fresh("node") as NodeId, clock: systemClock, alone: true });
+    await next.nodeLease.start();
+    await write(next.store, await take(next.store, id), { messages: [textMessage("alone")] });
+    expect(await opened.store.commit(held.lease, {})).toEqual({ kind: "fenced" });
+    await next.nodeLease.stop();
+    await next.close();
+  });
+
   it("cannot start without a database", async () => {
     await proxy.cut();
     await expect(opened.nodeLease.start()).rejects.toMatchObject({

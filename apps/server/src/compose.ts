@@ -50,7 +50,8 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
     const models = parts.models ?? ownModels(config, closing);
     const database = await openDatabase(config);
     closing.push(() => database.stop());
-    const store = openStore({ url: database.url, nodeId: systemEntropy.uuid() as NodeId, clock: systemClock });
+    const { url, alone } = database;
+    const store = openStore({ url, alone, nodeId: systemEntropy.uuid() as NodeId, clock: systemClock });
     closing.push(() => store.close());
     await store.nodeLease.start();
     closing.push(() => store.nodeLease.stop());

@@ -8,6 +8,8 @@ export interface OpenDatabase {
   readonly url: string;
   /** Where the data lies, for people. */
   readonly where: string;
+  /** No other server can use it. */
+  readonly alone: boolean;
   /** Stops what was started for it. */
   stop(): Promise<void>;
 }
@@ -21,7 +23,7 @@ const nothing = (): Promise<void> => Promise.resolve();
 export async function openDatabase({ databaseUrl, dataFolder }: Place): Promise<OpenDatabase> {
   if (databaseUrl !== undefined) {
     await migrate(databaseUrl);
-    return { url: databaseUrl, where: CONFIGURED, stop: nothing };
+    return { url: databaseUrl, where: CONFIGURED, alone: false, stop: nothing };
   }
   return startOwn(dataFolder);
 }
@@ -31,10 +33,10 @@ export async function openDatabase({ databaseUrl, dataFolder }: Place): Promise<
  * time of the look. `undefined`: nothing was ever stored there.
  */
 export async function visitDatabase({ databaseUrl, dataFolder }: Place): Promise<OpenDatabase | undefined> {
-  if (databaseUrl !== undefined) return { url: databaseUrl, where: CONFIGURED, stop: nothing };
+  if (databaseUrl !== undefined) return { url: databaseUrl, where: CONFIGURED, alone: false, stop: nothing };
   const folder = folderOf(dataFolder);
   const running = runningEmbedded(folder);
-  if (running !== undefined) return { url: running, where: dataFolder, stop: nothing };
+  if (running !== undefined) return { url: running, where: dataFolder, alone: false, stop: nothing };
   return fs.existsSync(folder) ? startOwn(dataFolder) : undefined;
 }
 
@@ -46,7 +48,7 @@ async function startOwn(dataFolder: string): Promise<OpenDatabase> {
     await embedded.stop();
     throw error;
   }
-  return { url: embedded.url(), where: dataFolder, stop: () => embedded.stop() };
+  return { url: embedded.url(), where: dataFolder, alone: true, stop: () => embedded.stop() };
 }
 
 function folderOf(dataFolder: string): string {

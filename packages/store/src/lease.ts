@@ -7,6 +7,8 @@ export interface LeaseOptions {
   readonly renewMs: number;
   /** How long a renewal holds, in ms. */
   readonly validMs: number;
+  /** No other process can reach the database: the leases of others are those of processes that are gone. */
+  readonly alone: boolean;
 }
 
 /** How long a row of a node that is gone is kept, for those who look into what happened. */
@@ -64,7 +66,11 @@ export function nodeLease(database: Database, node: NodeId, clock: Clock, option
     node,
     async start() {
       await renew();
-      await database.attempt((sql) => sql`delete from node where lease_until < now() - ${FORGET}::text::interval`);
+      await database.attempt(
+        (sql) => sql`
+          delete from node
+          where id <> ${node} and (${options.alone} or lease_until < now() - ${FORGET}::text::interval)`,
+      );
       stopped = false;
       goOn(options.renewMs);
     },

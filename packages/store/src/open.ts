@@ -18,6 +18,11 @@ export interface StoreOptions {
   readonly renewMs?: number;
   /** How long a renewal holds, in ms; default 6,000. */
   readonly leaseMs?: number;
+  /**
+   * No other node can use this database (its folder is this process's): what a node that was killed held is free when the
+   * lease starts, not only when its own would have ended. Default false.
+   */
+  readonly alone?: boolean;
 }
 
 export interface Store {
@@ -47,7 +52,7 @@ export function openStore(options: StoreOptions): Store {
   });
   return {
     store: conversationStore(database, nodeId, clock, attemptMs),
-    nodeLease: nodeLease(leaseDatabase, nodeId, clock, { renewMs, validMs }),
+    nodeLease: nodeLease(leaseDatabase, nodeId, clock, { renewMs, validMs, alone: options.alone ?? false }),
     async ready() {
       try {
         await database.attempt((sql) => sql`select 1`);
