@@ -32,7 +32,7 @@ export type Trigger =
   | { readonly kind: "compact"; readonly tokens: number }
   /** Full, but a compaction wins nothing or failed a moment ago: go on, and let the provider judge. */
   | { readonly kind: "rest"; readonly tokens: number }
-  /** One message alone is larger than the window: nothing can be done but to say so, before dispatch. */
+  /** The user's newest message alone is larger than the window: nothing can be done but to say so, before dispatch. */
   | { readonly kind: "tooLarge"; readonly tokens: number; readonly message: HistoryId };
 
 /** Whether the next model call fits: the last call's usage and an estimate of what is new, against the window. */
@@ -43,10 +43,11 @@ export function shouldCompact(input: TriggerInput): Trigger {
     input.measured !== undefined && input.measured.messages <= messages.length
       ? input.measured
       : { tokens: input.fixedTokens, messages: 0 };
-  const fresh = messages.slice(measured.messages);
-  const tokens = measured.tokens + messagesTokens(fresh);
-  const giant = fresh.find((message) => input.fixedTokens + messageTokens(message) > window);
-  if (giant !== undefined) return { kind: "tooLarge", tokens, message: giant.id };
+  const tokens = measured.tokens + messagesTokens(messages.slice(measured.messages));
+  // all else can be summarised; what the user said last must stay as it is
+  const newest = messages.findLast((message) => message.origin === "user");
+  if (newest !== undefined && input.fixedTokens + messageTokens(newest) > window)
+    return { kind: "tooLarge", tokens, message: newest.id };
   if (tokens < window * TRIGGER_SHARE) return { kind: "fits", tokens };
   return rests(input) ? { kind: "rest", tokens } : { kind: "compact", tokens };
 }
