@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { test } from "../support/database.ts";
-import { openRoom } from "../support/room.ts";
+import { bob, openRoom } from "../support/room.ts";
 import { call, say, scriptedModels } from "../support/scripted-provider.ts";
 
 describe("one turn", () => {
@@ -65,5 +65,46 @@ describe("one turn", () => {
     const [first, second] = models.requests;
     expect(second?.messages.slice(0, first?.messages.length)).toEqual(first?.messages);
     expect(JSON.stringify(second?.messages)).toContain("PONG");
+  });
+});
+
+describe("a history that this server does not have", () => {
+  test("is taken from the client's checkpoint: its blobs are fetched, the next turn goes on (HI-08)", async ({
+    node,
+    openNode,
+  }) => {
+    const { client } = openRoom(node.store, scriptedModels(say("PONG")));
+    const person = client();
+    const first = await person.stream().attach();
+    await first.send(person.runRequest("ping"));
+    await first.downlink.ended();
+
+    // another member's conversations share nothing with the first's, as an empty server's would
+    const models = scriptedModels(say("PONG again"));
+    const elsewhere = openRoom((await openNode()).store, models).client(bob);
+    Object.assign(elsewhere, { state: person.state, blobs: person.blobs });
+    const second = await elsewhere.stream().attach();
+    await second.send(elsewhere.runRequest("again"));
+    await second.downlink.ended();
+    expect(second.downlink.terminals).toEqual([{ kind: "completed" }]);
+    expect(second.downlink.kinds).toContain("kvServerMessage.getBlobArgs");
+    expect(JSON.stringify(models.requests[0]?.messages)).toContain("PONG");
+  });
+
+  test("a blob that is not what its id says is refused, and nothing changes (HI-09)", async ({ node }) => {
+    const { client } = openRoom(node.store, scriptedModels(say("PONG")));
+    const person = client();
+    const first = await person.stream().attach();
+    await first.send(person.runRequest("ping"));
+    await first.downlink.ended();
+    const models = scriptedModels(say("never"));
+    const other = openRoom(node.store, models).client(bob);
+    Object.assign(other, { state: person.state });
+    for (const [id] of person.blobs) other.blobs.set(id, new TextEncoder().encode("forged"));
+    const stream = await other.stream().attach();
+    await stream.send(other.runRequest("again"));
+    await stream.downlink.ended();
+    expect(stream.downlink.terminals).toMatchObject([{ kind: "error", failure: { code: "BLOB_INVALID" } }]);
+    expect(models.requests).toHaveLength(0);
   });
 });

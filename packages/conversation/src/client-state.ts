@@ -79,7 +79,8 @@ async function takeMessages(
   const known = new Map(
     [...branches.flatMap((branch) => branch.messages), ...adoption.messages].map((message) => [message.id, message]),
   );
-  await history.moveTo(deps.store, lease, adoption.nodes[0]?.parent ?? adoption.base);
+  const [first] = adoption.nodes;
+  await history.moveTo(deps.store, lease, first ? first.parent : adoption.base);
   const rows = adoption.nodes.map((node) =>
     history.extend(
       node,

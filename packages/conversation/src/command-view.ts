@@ -44,7 +44,6 @@ export async function viewCommand(
 /** A completion that is in the history already; at-least-once delivery repeats it (case LC-13, wire section 9). */
 async function isKnown(activation: Activation, action: Action): Promise<boolean> {
   if (action.kind !== "backgroundCompletion") return false;
-  const { store } = activation.deps;
   await activation.loadHistory();
   const { chain, view } = activation.history;
   return action.completions.every((completion) => branchHas(chain, view.head, completionId(completion)));
