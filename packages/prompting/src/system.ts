@@ -16,11 +16,17 @@ export interface SystemPromptInput {
   readonly custom?: string | readonly string[];
 }
 
+const VERSIONS: Readonly<Record<PromptVersion, (input: SystemPromptInput) => string>> = { 1: compile };
+
 /**
  * The system text. The same mode, version, set of tools and client texts give the same bytes: no date, no git state, no
  * model name, no order that depends on a map.
  */
 export function systemPrompt(input: SystemPromptInput): string {
+  return VERSIONS[input.promptVersion ?? PROMPT_VERSION](input);
+}
+
+function compile(input: SystemPromptInput): string {
   const tools = new Set(input.toolNames);
   const { role, work } = MODE_PARTS[input.mode];
   const sections = [

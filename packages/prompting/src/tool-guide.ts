@@ -27,7 +27,7 @@ const GUIDES: readonly Guide[] = [
   },
   {
     tools: ["StrReplace"],
-    text: "`StrReplace` replaces one passage of a file. Read the file first. The old text must be exactly what the file holds, indentation included, and long enough to occur once. Prefer it to writing the whole file anew.",
+    text: "`StrReplace` replaces one passage of a file. Read the file first. The old text must be exactly what the file holds, indentation included and without the line numbers that a tool shows before it, and long enough to occur once. Prefer it to writing the whole file anew.",
     writes: true,
   },
   {
@@ -61,6 +61,9 @@ const GENERAL: readonly string[] = [
   "A result that was cut says so: ask for the missing part if you need it.",
 ];
 
+const BROUGHT =
+  "The other tools come from the user's client, mostly from MCP servers. Their descriptions say what they do; `<mcp>` says more about the servers. Prefer them where they fit the task better than a command of your own.";
+
 /** Modes in which nothing may be changed. */
 const READ_ONLY: ReadonlySet<AgentMode> = new Set(["ask", "plan"]);
 
@@ -70,5 +73,9 @@ export function toolGuide(tools: ReadonlySet<string>, mode: AgentMode): string {
   const own = GUIDES.filter(
     (guide) => guide.tools.every((name) => tools.has(name)) && !(guide.writes === true && READ_ONLY.has(mode)),
   );
-  return ["# Tools\n", ...[...GENERAL, ...own.map((guide) => guide.text)].map((line) => `- ${line}`)].join("\n");
+  const native = new Set(GUIDES.flatMap((guide) => guide.tools));
+  const brought = [...tools].some((name) => !native.has(name)) ? [BROUGHT] : [];
+  return ["# Tools\n", ...[...GENERAL, ...own.map((guide) => guide.text), ...brought].map((line) => `- ${line}`)].join(
+    "\n",
+  );
 }
