@@ -80,7 +80,6 @@ export function providerContract(name: string, vendor: Vendor): void {
         arrived.begin();
         for (let at = 0; at < bytes.length; at += 7) {
           arrived.write(bytes.subarray(at, at + 7));
-          // oxlint-disable-next-line no-await-in-loop -- so that each piece is a packet of its own
           await new Promise((resolve) => setImmediate(resolve));
         }
         arrived.end();
@@ -125,7 +124,6 @@ export function providerContract(name: string, vendor: Vendor): void {
         for (const [index, part] of vendor.answer.slice(0, at).entries()) {
           arrived.write(part);
           // a reset throws away what is still under way, so each part is seen first
-          // oxlint-disable-next-line no-await-in-loop -- one part after the other
           await until(() => clock.reads > reads + index || seen.some(isEnd), "the part to arrive");
         }
         arrived.reset();
@@ -190,7 +188,6 @@ export function providerContract(name: string, vendor: Vendor): void {
         clock.advance(limits.idleMs - 1);
         const reads = clock.reads;
         arrived.write(noise);
-        // oxlint-disable-next-line no-await-in-loop -- one byte after the other
         await until(() => clock.reads > reads, "the noise to arrive");
       }
       clock.advance(limits.idleMs - 1);
@@ -214,7 +211,6 @@ export function providerContract(name: string, vendor: Vendor): void {
         clock.advance(step);
         const reads = clock.reads;
         arrived.write(": ping\n\n");
-        // oxlint-disable-next-line no-await-in-loop -- one byte after the other
         await until(() => clock.reads > reads, "the ping to arrive");
       }
       clock.advance(step);
@@ -332,7 +328,6 @@ export function providerContract(name: string, vendor: Vendor): void {
       // it stands still when nothing more was taken over many turns
       for (let still = 0; still < 500; still = sent === before ? still + 1 : 0) {
         before = sent;
-        // oxlint-disable-next-line no-await-in-loop -- turn by turn
         await new Promise((resolve) => setImmediate(resolve));
       }
       expect(sent).toBeLessThan(blocks / 2);
@@ -345,16 +340,13 @@ export function providerContract(name: string, vendor: Vendor): void {
 
     it("the connection is used again, and idle ones do not pile up", async () => {
       for (let n = 0; n < 3; n++) {
-        // oxlint-disable-next-line no-await-in-loop -- one call after the other
         await run((arrived) => {
           arrived.begin();
           for (const part of vendor.answer) arrived.write(part);
           arrived.end();
         });
-        // oxlint-disable-next-line no-await-in-loop -- one call after the other
         await until(() => clock.pending === 0, "the response to end");
         // the client puts its connection back a turn or two later
-        // oxlint-disable-next-line no-await-in-loop -- one call after the other
         for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
       }
       expect(server.connections).toBe(1);

@@ -105,7 +105,6 @@ export async function until(holds: () => boolean, what: string): Promise<void> {
   const end = performance.now() + 5_000;
   while (!holds()) {
     if (performance.now() > end) throw new Error(`waited in vain: ${what}`);
-    // oxlint-disable-next-line no-await-in-loop -- one turn after the other
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -27,7 +27,6 @@ async function turn(prompt: string, answer: (call: Asked) => Answer, tools: read
   ];
   const calls: Asked[] = [];
   for (let pass = 0; pass < 10; pass++) {
-    // oxlint-disable-next-line no-await-in-loop -- one pass after the other
     const events = await play(request({ tools, messages }));
     const asked = callsOf(events);
     messages.push({ role: "assistant", blocks: [{ type: "text", text: textOf(events) }], calls: asked });

@@ -39,18 +39,14 @@ describe("a vendor over TLS", () => {
     const { clock, stream } = await open(cert);
     for (let n = 0; n < 2; n++) {
       const events = stream();
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       const arrived = await server.next();
       arrived.begin();
       arrived.write(
         'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
       );
       arrived.end();
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       expect(textOf(await events)).toBe("hi");
-      // oxlint-disable-next-line no-await-in-loop -- one call after the other
       await until(() => clock.pending === 0, "the response to end");
-      // oxlint-disable-next-line no-await-in-loop -- the client puts its connection back a turn or two later
       for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
     }
     expect(server.connections).toBe(1);

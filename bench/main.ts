@@ -1,0 +1,15 @@
+import { relay } from "./relay/main.ts";
+
+const BENCHES: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = { relay };
+
+const HELP = `usage: npm run bench -- BENCH [options]
+
+  relay    what the server adds to a stream of model output, against a raw pipe (--help tells its options)
+`;
+
+const [name = "", ...args] = process.argv.slice(2);
+const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
+if (bench === undefined) {
+  process.stdout.write(HELP);
+  process.exitCode = name === "" || name === "--help" || name === "help" ? 0 : 2;
+} else process.exitCode = await bench(args);
