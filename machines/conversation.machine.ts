@@ -143,7 +143,7 @@ export const conversationMachine = setup({
       isCurrent(context, event) && event.type === "prepared" && event.joins > 0,
     preparedToSummarize: ({ context, event }) => isCurrent(context, event) && context.runKind === "summarize",
     completedWithInbox: ({ context, event }) => isCurrent(context, event) && context.joins > 0,
-    isParked: ({ context }) => !context.attached,
+    isParked: ({ context }) => !context.attached && !context.nextAttached,
     mayCallModel: ({ context }) => context.attached,
     mayRetry: ({ context, event }) =>
       isCurrent(context, event) &&
@@ -371,7 +371,7 @@ export const conversationMachine = setup({
       target: ".checkpointing",
       actions: { type: "decide", params: { kind: "failed", code: "INTERNAL" } },
     },
-    passivate: { description: "Only an idle conversation leaves memory." },
+    passivate: { description: "What works or is read stays in memory." },
   },
   states: {
     restoring: {
@@ -469,7 +469,6 @@ export const conversationMachine = setup({
       },
       on: {
         prepared: [
-          { guard: "stopFlagged", target: "checkpointing", actions: "decideFlagged" },
           { guard: "preparedToSummarize", target: "#compacting", actions: "notePrepared" },
           { guard: "preparedWithInbox", target: "interrupting", actions: "notePrepared" },
           { guard: "isCurrentRun", target: "modeling", actions: "notePrepared" },

@@ -1,4 +1,4 @@
-import { assign, cancel, emit, raise, sendParent, setup } from "xstate";
+import { assign, cancel, emit, enqueueActions, raise, sendParent, setup } from "xstate";
 import type {
   CursorRunContext,
   CursorRunEmitted,
@@ -35,7 +35,6 @@ export const cursorRunMachine = setup({
     },
   },
   guards: {
-    isServed: ({ context }) => context.direction === "served",
     isConsumed: ({ context }) => context.direction === "consumed",
     isRestored: ({ context }) => context.restored,
     isAttached: ({ context }) => context.attached,
@@ -65,12 +64,14 @@ export const cursorRunMachine = setup({
       attached: false,
       reason: params.reason,
     })),
-    reportAttached: sendParent(({ context }): RunChildReport => ({ type: "run.attached", runId: context.runId })),
-    reportParked: sendParent(({ context }): RunChildReport => ({
-      type: "run.parked",
-      runId: context.runId,
-      parkDeadline: context.parkDeadline,
-    })),
+    // a consumed Run is a root actor: it has no conversation to report to
+    reportAttached: enqueueActions(({ context: { direction, runId }, enqueue }) => {
+      if (direction === "served") enqueue(sendParent({ type: "run.attached", runId } satisfies RunChildReport));
+    }),
+    reportParked: enqueueActions(({ context: { direction, runId, parkDeadline }, enqueue }) => {
+      if (direction === "served")
+        enqueue(sendParent({ type: "run.parked", runId, parkDeadline } satisfies RunChildReport));
+    }),
     reportExpired: sendParent(({ context }): RunChildReport => ({ type: "park.expired", runId: context.runId })),
     reportEvicted: sendParent(({ context }): RunChildReport => ({ type: "capacity.evicted", runId: context.runId })),
     beat: emit(({ context }): CursorRunEmitted => ({ type: "heartbeat", runId: context.runId })),
@@ -109,7 +110,14 @@ export const cursorRunMachine = setup({
       },
       on: {
         "transport.attached": { target: "active", actions: ["noteAttached", "reportAttached", "armBeat"] },
-        "transport.lost": { guard: "isServed", target: "parked", actions: ["notePark", "reportParked"] },
+        "transport.lost": [
+          {
+            guard: "isConsumed",
+            target: "closed",
+            actions: { type: "noteReason", params: { reason: "stream-error" } },
+          },
+          { target: "parked", actions: ["notePark", "reportParked"] },
+        ],
         claim: { target: "claimed", actions: "noteClaimed" },
       },
       after: {
@@ -213,9 +221,14 @@ export const cursorRunMachine = setup({
             target: "closed",
             actions: { type: "noteReason", params: { reason: "stream-error" } },
           },
-          { target: "parked", actions: ["noteParkAgain", "reportParked"], description: "With the same deadline." },
+          {
+            target: "parked",
+            actions: ["noteParkAgain", "disarmBeat", "reportParked"],
+            description: "With the same deadline.",
+          },
         ],
         claim: { actions: "noteClaimed", description: "A newer downlink took over while the replay ran." },
+        beat: { actions: ["beat", "armBeat"], description: "A claim leaves the heartbeats untouched." },
       },
       after: {
         claimLimit: {
