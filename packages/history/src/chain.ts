@@ -16,10 +16,11 @@ interface GrowingChain extends Chain {
   readonly nodes: Map<CheckpointId, CheckpointNode>;
   readonly anchors: InputAnchor[];
   readonly listing: Map<HistoryId, CheckpointId[]>;
+  readonly anchored: Set<string>;
 }
 
 export function chainOf(nodes: Iterable<CheckpointNode>, anchors: readonly InputAnchor[]): Chain {
-  const chain: GrowingChain = { nodes: new Map(), anchors: [], listing: new Map() };
+  const chain: GrowingChain = { nodes: new Map(), anchors: [], listing: new Map(), anchored: new Set() };
   return extendChain(chain, [...nodes], anchors);
 }
 
@@ -43,17 +44,28 @@ export function extendChain(
       else listing.push(node.id);
     }
   }
-  for (const anchor of anchors)
-    if (!growing.anchors.some((known) => sameAnchor(known, anchor))) growing.anchors.push(anchor);
+  for (const anchor of anchors) {
+    const key = `${anchor.base ?? ""} ${anchor.event}`;
+    if (growing.anchored.has(key)) continue;
+    growing.anchored.add(key);
+    growing.anchors.push(anchor);
+  }
   return chain;
+}
+
+/** Takes the wire state of a node out of memory; the store has it. */
+export function dropState(chain: Chain, id: CheckpointId): void {
+  const { nodes } = chain as GrowingChain;
+  const node = nodes.get(id);
+  if (node === undefined) return;
+  const { wireState: _, ...rest } = node;
+  nodes.set(id, rest);
 }
 
 function told(known: CheckpointNode, now: CheckpointNode): Pick<CheckpointNode, "delivered" | "wireState"> {
   const wireState = now.wireState ?? known.wireState;
   return { delivered: known.delivered || now.delivered, ...(wireState === undefined ? {} : { wireState }) };
 }
-
-const sameAnchor = (a: InputAnchor, b: InputAnchor): boolean => a.event === b.event && a.base === b.base;
 
 /** A new node on top of `parent`. Its id follows from its place and content. */
 export function appendNode(

@@ -59,12 +59,19 @@ export function createProjector(options: ProjectOptions): (messages: readonly Ca
   let done: readonly CanonicalMessage[] = [];
   let building = startProjection(options);
   return (messages) => {
-    const extends_ = messages.length >= done.length && done.every((message, at) => message === messages[at]);
-    if (!extends_) building = startProjection(options);
-    for (const message of extends_ ? messages.slice(done.length) : messages) building.add(message);
+    const known = beginsWith(messages, done) ? done.length : 0;
+    if (known < done.length) building = startProjection(options);
+    for (let at = known; at < messages.length; at += 1) building.add(messages[at]!);
     done = messages;
     return building.result();
   };
+}
+
+/** By identity: a stored message is one object for as long as the branch is in memory. */
+function beginsWith(messages: readonly CanonicalMessage[], beginning: readonly CanonicalMessage[]): boolean {
+  if (beginning.length > messages.length) return false;
+  for (let at = 0; at < beginning.length; at += 1) if (messages[at] !== beginning[at]) return false;
+  return true;
 }
 
 interface Building {

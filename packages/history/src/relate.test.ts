@@ -50,9 +50,8 @@ class Published {
     for (const blob of blobs) this.blobs.set(blob.id, blob.data);
   }
 
-  relate(state: Uint8Array | Outline, message?: UserMessage) {
-    const outline = state instanceof Uint8Array ? outlineOf(state) : state;
-    return relate(outline, this.chat.chain, this.chat.view.head, message);
+  relate(state: Uint8Array, message?: UserMessage) {
+    return relate(outlineOf(state), this.chat.chain, this.chat.view.head, message);
   }
 
   adopt(state: Uint8Array, message?: UserMessage) {
@@ -90,8 +89,8 @@ describe("HI-10 a client's state, by its ids", () => {
   test("the system text alone may differ", () => {
     const made = published("one");
     const outline = outlineOf(made.states[0]!);
-    const other = { ...outline, roots: ["ff".repeat(32) as BlobId, ...outline.roots.slice(1)] };
-    expect(made.relate(other)).toMatchObject({ kind: "continue" });
+    const rootPromptMessagesJson = outline.state.rootPromptMessagesJson.with(0, new Uint8Array(32));
+    expect(made.relate(writeState({ ...outline.state, rootPromptMessagesJson }))).toMatchObject({ kind: "continue" });
   });
 
   test("an older state is stale while nothing newer was delivered, else the user went back", () => {
@@ -106,9 +105,9 @@ describe("HI-10 a client's state, by its ids", () => {
   test("an empty state is the oldest of all", () => {
     const made = new Published();
     made.turn("one", { delivered: false });
-    expect(made.relate(EMPTY_OUTLINE)).toEqual({ kind: "stale", base: made.heads[0], from: undefined });
+    expect(made.relate(new Uint8Array())).toEqual({ kind: "stale", base: made.heads[0], from: undefined });
     made.turn("two");
-    expect(made.relate(EMPTY_OUTLINE)).toEqual({ kind: "rewind", base: undefined });
+    expect(made.relate(new Uint8Array())).toEqual({ kind: "rewind", base: undefined });
   });
 
   test("an input said anew with other content branches where it was said, delivered or not; the same content is a retry", () => {
@@ -145,8 +144,12 @@ describe("HI-11 a state that lost or changed an entry", () => {
   test("lost: ours win, and it is said", () => {
     const made = published("one", "two");
     const outline = outlineOf(made.states[1]!);
-    const shrunk = { ...outline, roots: outline.roots.toSpliced(2, 1) };
-    expect(made.relate(shrunk)).toEqual({ kind: "continue", base: made.heads[1], shrunk: true });
+    const rootPromptMessagesJson = outline.state.rootPromptMessagesJson.toSpliced(2, 1);
+    expect(made.relate(writeState({ ...outline.state, rootPromptMessagesJson }))).toEqual({
+      kind: "continue",
+      base: made.heads[1],
+      shrunk: true,
+    });
   });
 
   test("changed: a branch from what is common, our rows as they are", () => {
@@ -162,7 +165,7 @@ describe("HI-11 a state that lost or changed an entry", () => {
     });
     const inline = outlineOf(state);
     made.keep(inline.inline);
-    expect(made.relate(inline)).toEqual({ kind: "foreign" });
+    expect(made.relate(state)).toEqual({ kind: "foreign" });
     const adoption = made.adopt(state);
     expect(adoption).toMatchObject({ kind: "branch", common: 5 });
     expect(adoption.messages).toHaveLength(1);

@@ -30,7 +30,9 @@ export function relate(
   if (outline.empty) return head === undefined ? { kind: "new" } : olderThanHead(chain, head, undefined, message);
   if (head === undefined) return { kind: "foreign" };
   const shown = candidates(chain, head);
-  const match = shown.find((candidate) => sameHistory(outline, candidate));
+  const match =
+    shown.find((candidate) => sameBytes(outline.bytes, candidate.node.wireState)) ??
+    shown.find((candidate) => sameHistory(outline, candidate));
   if (match !== undefined) return olderThanHead(chain, head, match.node.id, message);
   const lost = shown.find((candidate) => isShrunk(outline, candidate));
   if (lost === undefined) return { kind: "foreign" };
@@ -126,6 +128,12 @@ function isShrunk(outline: Outline, candidate: Candidate): boolean {
 /** What is behind the system text. */
 function behindSystem(outline: Outline): readonly BlobId[] {
   return outline.roots.slice(1);
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array | undefined): boolean {
+  if (b === undefined || a.byteLength !== b.byteLength) return false;
+  for (let at = a.byteLength - 1; at >= 0; at -= 1) if (a[at] !== b[at]) return false;
+  return true;
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

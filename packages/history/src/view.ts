@@ -1,7 +1,6 @@
 import type { CanonicalMessage, CheckpointId, CheckpointNode, HistoryId, ToolCallRecord } from "@chartroom/domain";
 import { type Chain, pathTo } from "./chain.ts";
 import { sectionsOf } from "./context.ts";
-import { spaceOf } from "./ids.ts";
 
 /** What a branch looks like from its head: the messages that go to a model, and what is needed to append to them. */
 export interface HeadView {
@@ -37,6 +36,9 @@ export function headView(chain: Chain, head: CheckpointId | undefined, rows: Ite
   const byId = new Map([...rows].map((row) => [row.id, row]));
   const missing: HistoryId[] = [];
   let view = EMPTY_VIEW;
+  // nodes without a compaction are taken together, so that the messages are copied once
+  let waiting: CanonicalMessage[] = [];
+  let last: CheckpointNode | undefined;
   for (const node of pathTo(chain, head)) {
     const added: CanonicalMessage[] = [];
     for (const id of node.added) {
@@ -44,16 +46,25 @@ export function headView(chain: Chain, head: CheckpointId | undefined, rows: Ite
       if (row === undefined) missing.push(id);
       else added.push(row);
     }
-    if (missing.length === 0) view = extendView(view, node, added);
+    if (node.compaction !== undefined) {
+      if (last !== undefined) view = extendView(view, last, waiting);
+      view = extendView(view, node, added);
+      waiting = [];
+      last = undefined;
+      continue;
+    }
+    waiting.push(...added);
+    last = node;
   }
-  return missing.length === 0 ? { ok: true, view } : { ok: false, missing };
+  if (missing.length > 0) return { ok: false, missing };
+  return { ok: true, view: last === undefined ? view : extendView(view, last, waiting) };
 }
 
 /** The view after one more node; `added` are the rows of `node.added`, in order. */
 export function extendView(view: HeadView, node: CheckpointNode, added: readonly CanonicalMessage[]): HeadView {
   const { compaction } = node;
   const messages =
-    compaction === undefined ? [...view.messages, ...added] : [...added, ...keptTail(view, compaction.keptFrom)];
+    compaction === undefined ? view.messages.concat(added) : added.concat(keptTail(view, compaction.keptFrom));
   const base = compaction === undefined ? view.sections : new Map<string, string>();
   return {
     head: node.id,
@@ -72,12 +83,12 @@ function keptTail(view: HeadView, keptFrom: HistoryId | undefined): readonly Can
   return from < 0 ? [] : view.messages.slice(from).filter((message) => !isContext(message));
 }
 
-function isSummary(message: CanonicalMessage): boolean {
-  return spaceOf(message.id)?.space === "summary";
+export function isSummary(message: CanonicalMessage): boolean {
+  return message.id.startsWith("summary:");
 }
 
 export function isContext(message: CanonicalMessage): boolean {
-  return message.origin === "prompt" && spaceOf(message.id)?.space === "request-context";
+  return message.origin === "prompt" && message.id.startsWith("request-context:");
 }
 
 function withSections(

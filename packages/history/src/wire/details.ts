@@ -1,9 +1,8 @@
 import { agent, create, type MessageShape } from "@chartroom/protocol";
 import type { CanonicalMessage, ToolDefinition } from "@chartroom/domain";
 import { sectionsOf } from "../context.ts";
-import { spaceOf } from "../ids.ts";
 import { messageTokens, sum, textTokens, toolTokens } from "../tokens.ts";
-import { isContext } from "../view.ts";
+import { isContext, isSummary } from "../view.ts";
 
 /** The official categories of the context meter, in their order. */
 export const CATEGORIES = {
@@ -74,10 +73,7 @@ export function tokenDetails(input: TokenInput): TokenDetails {
         tokens -= own;
       }
     }
-    counts[spaceOf(message.id)?.space === "summary" ? "summarized_conversation" : "conversation"] += Math.max(
-      0,
-      tokens,
-    );
+    counts[isSummary(message) ? "summarized_conversation" : "conversation"] += Math.max(0, tokens);
   }
   const estimated = sum(NAMES, (name) => counts[name]);
   const target = Math.min(input.measured ?? estimated, Math.max(0, input.window - 1));

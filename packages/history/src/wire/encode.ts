@@ -59,20 +59,20 @@ export function encodeCheckpoint(input: EncodeInput): EncodeResult {
 
   const missing = new Set<BlobId>();
   const blobs: Blob[] = [...before.inline];
+  const had = before.state.rootPromptMessagesJson;
   const system = makeBlob(utf8Bytes(systemJson(input.system)));
-  if (before.roots[0] !== system.id) blobs.push(system);
-  const covered = coveredBy(before.roots, closed, input.view, input.blob);
-  const kept = covered === undefined ? [] : before.roots.slice(1);
-  const roots = [...kept];
+  if (had[0] === undefined || blobIdOf(had[0]) !== system.id) blobs.push(system);
+  const covered = coveredBy(had, closed, input.view, input.blob);
+  const roots = covered === undefined || had.length === 0 ? [rawId(system.id)] : had.with(0, rawId(system.id));
   for (const message of closed.slice(covered ?? 0)) {
     const root = rootOf(message, input.blob, missing);
     if (root === undefined) continue;
-    roots.push(root.id);
+    roots.push(rawId(root.id));
     if ("data" in root) blobs.push(root);
   }
 
   const turns = encodeTurns({
-    before: before.turns,
+    before: before.state.turns,
     messages: closed,
     covered: covered ?? 0,
     compacted: input.view.summary !== undefined,
@@ -90,13 +90,13 @@ export function encodeCheckpoint(input: EncodeInput): EncodeResult {
 
   const state: WireState = {
     ...before.state,
-    rootPromptMessagesJson: [system.id, ...roots].map(rawId),
-    turns: turns.turns.map(rawId),
+    rootPromptMessagesJson: roots,
+    turns: [...turns.turns],
     mode: modeNumber(input.mode),
     pendingToolCalls: round === undefined ? [] : pendingOf(before.pending, round.record, input.pending),
     ...(input.tokens === undefined ? {} : { tokenDetails: tokenDetailsMessage(input.tokens) }),
   };
-  noteCompaction(state, before, input, roots, blobs);
+  noteCompaction(state, before, input, blobs);
   return {
     ok: true,
     state: writeState(state),
@@ -121,7 +121,7 @@ function rootOf(
  * and by the first, the last and the summary among them: a branch differs at its end, a compaction at its beginning.
  */
 function coveredBy(
-  roots: readonly BlobId[],
+  roots: readonly Uint8Array[],
   messages: readonly CanonicalMessage[],
   view: EncodeInput["view"],
   blob: BlobLookup,
@@ -147,7 +147,10 @@ function coveredBy(
   if (last === undefined) return 0;
   if (view.summary !== undefined && ![...placeOf.keys()].some((message) => message.id === view.summary))
     return undefined;
-  for (const [message, place] of placeOf) if (rootOf(message, blob, new Set())?.id !== roots[place]) return undefined;
+  for (const [message, place] of placeOf) {
+    const root = roots[place];
+    if (root === undefined || rootOf(message, blob, new Set())?.id !== blobIdOf(root)) return undefined;
+  }
   return at;
 }
 
@@ -164,32 +167,26 @@ function pendingOf(
 }
 
 /** The first state after a compaction holds its summary and an archive of what it replaced (wire section 8.5). */
-function noteCompaction(
-  state: WireState,
-  before: Outline,
-  input: EncodeInput,
-  roots: readonly BlobId[],
-  blobs: Blob[],
-): void {
+function noteCompaction(state: WireState, before: Outline, input: EncodeInput, blobs: Blob[]): void {
   const { summary: id, messages } = input.view;
   const message = id === undefined ? undefined : messages.find((candidate) => candidate.id === id);
   if (message === undefined) return;
-  const parts = message?.content.kind === "parts" ? message.content.parts : [];
+  const parts = message.content.kind === "parts" ? message.content.parts : [];
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   const summary = makeBlob(
     toBinary(agent.ConversationSummarySchema, create(agent.ConversationSummarySchema, { summary: text })),
   );
   if (before.state.summary !== undefined && blobIdOf(before.state.summary) === summary.id) return;
-  const now = new Set(roots);
-  const summarized = before.roots.slice(1).filter((root) => !now.has(root));
+  const now = new Set(state.rootPromptMessagesJson.map(blobIdOf));
+  const replaced = before.roots.slice(1).filter((root) => !now.has(root));
   const summaryRoot = rootOf(message, input.blob, new Set());
   const archive = makeBlob(
     toBinary(
       agent.ConversationSummaryArchiveSchema,
       create(agent.ConversationSummaryArchiveSchema, {
-        summarizedMessages: summarized.map(rawId),
+        summarizedMessages: replaced.map(rawId),
         summary: text,
-        windowTail: before.roots.slice(1).length - summarized.length,
+        windowTail: Math.max(0, before.roots.length - 1 - replaced.length),
         ...(summaryRoot === undefined ? {} : { summaryMessage: rawId(summaryRoot.id) }),
       }),
     ),

@@ -1,5 +1,6 @@
 import {
   agent,
+  BLOB_ID_BYTES,
   blobId,
   blobIdBytes,
   blobIdOf,
@@ -14,6 +15,8 @@ export type WireState = MessageShape<typeof agent.ConversationStateStructureSche
 
 /** A client's state as far as it can be read without its blobs. */
 export interface Outline {
+  /** As it came; empty when it was not read from bytes. */
+  readonly bytes: Uint8Array;
   readonly state: WireState;
   /** Ids of the root prompt messages, system text first. */
   readonly roots: readonly BlobId[];
@@ -32,35 +35,54 @@ export type OutlineResult =
 
 /** Reads a serialized `ConversationStateStructure`; an empty one is a new chat. */
 export function readState(bytes: Uint8Array): OutlineResult {
-  let state: WireState;
   try {
-    state = fromBinary(agent.ConversationStateStructureSchema, bytes);
+    return { ok: true, outline: outlineOf(fromBinary(agent.ConversationStateStructureSchema, bytes), bytes) };
   } catch {
     return { ok: false, reason: "malformed" };
   }
-  const inline: Blob[] = [];
-  const idOf = (raw: Uint8Array): BlobId => {
-    const id = blobIdOf(raw);
-    if (id !== undefined) return id;
-    const blob = { id: blobId(raw), data: raw };
-    inline.push(blob);
-    return blob.id;
-  };
-  const roots = state.rootPromptMessagesJson.map(idOf);
-  const turns = state.turns.map(idOf);
-  const pending = state.pendingToolCalls;
-  const empty = roots.length === 0 && turns.length === 0 && pending.length === 0;
-  return { ok: true, outline: { state, roots, turns, pending, inline, empty } };
 }
 
-export const EMPTY_OUTLINE: Outline = {
-  state: create(agent.ConversationStateStructureSchema),
-  roots: [],
-  turns: [],
-  pending: [],
-  inline: [],
-  empty: true,
-};
+function outlineOf(read: WireState, bytes: Uint8Array): Outline {
+  const inline: Blob[] = [];
+  // a state of one's own has an id everywhere, and is not copied
+  const rooted = withIds(read.rootPromptMessagesJson, inline);
+  const turned = withIds(read.turns, inline);
+  const state = inline.length === 0 ? read : { ...read, rootPromptMessagesJson: rooted, turns: turned };
+  let roots: readonly BlobId[] | undefined;
+  let turns: readonly BlobId[] | undefined;
+  return {
+    bytes,
+    state,
+    get roots() {
+      roots ??= rooted.map(idOf);
+      return roots;
+    },
+    get turns() {
+      turns ??= turned.map(idOf);
+      return turns;
+    },
+    pending: state.pendingToolCalls,
+    inline,
+    empty: rooted.length === 0 && turned.length === 0 && state.pendingToolCalls.length === 0,
+  };
+}
+
+/** The entries with ids instead of content. */
+function withIds(entries: Uint8Array[], inline: Blob[]): Uint8Array[] {
+  if (entries.every((raw) => raw.byteLength === BLOB_ID_BYTES)) return entries;
+  return entries.map((raw) => {
+    if (raw.byteLength === BLOB_ID_BYTES) return raw;
+    const blob = makeBlob(raw);
+    inline.push(blob);
+    return rawId(blob.id);
+  });
+}
+
+function idOf(raw: Uint8Array): BlobId {
+  return blobIdOf(raw) ?? blobId(raw);
+}
+
+export const EMPTY_OUTLINE: Outline = outlineOf(create(agent.ConversationStateStructureSchema), new Uint8Array());
 
 export function writeState(state: WireState): Uint8Array {
   return toBinary(agent.ConversationStateStructureSchema, state);

@@ -1,4 +1,4 @@
-import { agent, create, fromBinary, toBinary } from "@chartroom/protocol";
+import { agent, blobIdOf, create, fromBinary, toBinary } from "@chartroom/protocol";
 import type { AgentMode, Blob, BlobId, CanonicalMessage, HistoryId } from "@chartroom/domain";
 import { inputOfEvent, spaceOf } from "../ids.ts";
 import { type AgentTurn, makeBlob, rawId, readTurn } from "./state.ts";
@@ -16,8 +16,8 @@ export interface TurnInfo {
 }
 
 export interface TurnsInput {
-  /** Turn ids of the previous state. */
-  readonly before: readonly BlobId[];
+  /** Raw turn ids of the previous state. */
+  readonly before: readonly Uint8Array[];
   /** The messages that are among the root prompt messages, in order. */
   readonly messages: readonly CanonicalMessage[];
   /** How many of them the previous state had. */
@@ -31,7 +31,7 @@ export interface TurnsInput {
 }
 
 export interface TurnsResult {
-  readonly turns: readonly BlobId[];
+  readonly turns: readonly Uint8Array[];
   readonly blobs: readonly Blob[];
   /** Blobs without which the last turn cannot be continued. */
   readonly missing: readonly BlobId[];
@@ -51,13 +51,11 @@ export function encodeTurns(input: TurnsInput): TurnsResult {
   };
   const stepsOf = (from: number, to: number): Uint8Array[] =>
     messages.slice(from, to).flatMap((message) => messageSteps(message).map((step) => keep(makeBlob(step))));
-  const close = (turn: AgentTurn): BlobId => {
+  const close = (turn: AgentTurn): Uint8Array => {
     const made = create(agent.ConversationTurnStructureSchema, {
       turn: { case: "agentConversationTurn", value: turn },
     });
-    const blob = makeBlob(toBinary(agent.ConversationTurnStructureSchema, made));
-    blobs.push(blob);
-    return blob.id;
+    return keep(makeBlob(toBinary(agent.ConversationTurnStructureSchema, made)));
   };
 
   const turns = [...before];
@@ -104,14 +102,15 @@ interface LastTurn {
 /** The newest turn of the previous state and the message id of its user message. */
 function lastTurn(input: TurnsInput): LastTurn {
   const none: LastTurn = { turn: undefined, messageId: undefined, missing: [] };
-  const id = input.before.at(-1);
+  const raw = input.before.at(-1);
+  const id = raw === undefined ? undefined : blobIdOf(raw);
   if (id === undefined) return none;
   const data = input.blob(id);
   if (data === undefined) return { ...none, missing: [id] };
   const turn = readTurn(data);
   if (turn === undefined) return none;
-  if (turn.userMessage.byteLength !== 32) return { ...none, turn };
-  const messageBlob = [...turn.userMessage].map((byte) => byte.toString(16).padStart(2, "0")).join("") as BlobId;
+  const messageBlob = blobIdOf(turn.userMessage);
+  if (messageBlob === undefined) return { ...none, turn };
   const said = input.blob(messageBlob);
   if (said === undefined) return { turn, messageId: undefined, missing: [messageBlob] };
   return { turn, messageId: readMessageId(said), missing: [] };
