@@ -5,14 +5,16 @@ import { describe, expect, it } from "vitest";
 import { chooseAccount, giveTo, startAs } from "./account.ts";
 
 describe("the account of Postgres", () => {
-  it("is this process's, unless that is root, as whom Postgres refuses to run", () => {
+  it("is this process's, unless that is root or has no name, as whom Postgres does not run", () => {
     const never = (): boolean => {
       throw new Error("asked in vain");
     };
-    expect(chooseAccount(1000, never)).toBe("self");
-    expect(chooseAccount(undefined, never)).toBe("self");
-    expect(chooseAccount(0, () => true)).toBe("namespace");
-    expect(chooseAccount(0, () => false)).toBe("nobody");
+    expect(chooseAccount({ uid: 1000, named: true, namespaces: never })).toBe("self");
+    expect(chooseAccount({ uid: undefined, named: true, namespaces: never })).toBe("self");
+    expect(chooseAccount({ uid: 0, named: true, namespaces: () => true })).toBe("namespace");
+    expect(chooseAccount({ uid: 0, named: true, namespaces: () => false })).toBe("nobody");
+    expect(chooseAccount({ uid: 1000, named: false, namespaces: () => true })).toBe("namespace");
+    expect(chooseAccount({ uid: 1000, named: false, namespaces: () => false })).toBe("self");
   });
 
   it("decides how a program is started", () => {

@@ -1,27 +1,49 @@
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 
 /** The user that is nobody, on every Unix. */
 const NOBODY = 65_534;
 
 /**
- * As whom Postgres runs, which refuses to be root.
+ * As whom Postgres runs, which refuses to be root, and to be a number without a name.
  * - `self`: as this process.
- * - `namespace`: this process is root; a user namespace in which root is called nobody. Files stay root's, in any folder.
+ * - `namespace`: in a user namespace in which this process's user is called nobody. Its files stay this user's, in any folder.
  * - `nobody`: this process is root and may make no namespaces; Postgres really becomes nobody, the folder becomes nobody's.
  */
 export type Account = "self" | "namespace" | "nobody";
 
-export function chooseAccount(uid: number | undefined, namespaces: () => boolean): Account {
-  if (uid !== 0) return "self";
-  return namespaces() ? "namespace" : "nobody";
+/** What the choice depends on; `namespaces` is asked only where it matters. */
+export interface Circumstances {
+  readonly uid: number | undefined;
+  /** The user has an entry among the system's users; in a container it may have none. */
+  readonly named: boolean;
+  namespaces(): boolean;
+}
+
+export function chooseAccount({ uid, named, namespaces }: Circumstances): Account {
+  if (uid === undefined || (uid !== 0 && named)) return "self";
+  if (namespaces()) return "namespace";
+  return uid === 0 ? "nobody" : "self";
+}
+
+export function circumstances(): Circumstances {
+  return { uid: process.getuid?.(), named: hasName(), namespaces: canUnshare };
+}
+
+function hasName(): boolean {
+  try {
+    return os.userInfo().username !== "";
+  } catch {
+    return false;
+  }
 }
 
 const UNSHARE = ["unshare", "--user", `--map-user=${NOBODY}`, `--map-group=${NOBODY}`] as const;
 
-/** Whether this machine lets root make user namespaces. */
-export function canUnshare(): boolean {
+/** Whether this machine lets this user make user namespaces. */
+function canUnshare(): boolean {
   const [command, ...args] = UNSHARE;
   return spawnSync(command, [...args, "true"], { stdio: "ignore" }).status === 0;
 }

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreError } from "../failure.ts";
-import { type Account, canUnshare, chooseAccount, giveTo } from "./account.ts";
+import { type Account, chooseAccount, circumstances, giveTo } from "./account.ts";
 import { binaryFolder } from "./binaries.ts";
 import { folderOf, makeSocketFolder, socketUrl } from "./folder.ts";
 import { initialize, launch, type LaunchOptions } from "./launch.ts";
@@ -41,7 +41,7 @@ export async function startEmbedded(dir: string, options: EmbeddedOptions = {}):
     throw new StoreError("embedded", "the database that comes with the packages needs Unix sockets: set DATABASE_URL");
   }
   const folder = folderOf(path.resolve(dir));
-  const account = options.account ?? chooseAccount(process.getuid?.(), canUnshare);
+  const account = options.account ?? chooseAccount(circumstances());
   const binaries = binaryFolder();
   fs.mkdirSync(folder.dir, { recursive: true });
   const ownership = takeFolder(folder.dir);

@@ -33,7 +33,9 @@ export function initialize({ folder, binaries, account, durable }: LaunchOptions
   const done = spawnSync(command, args, { ...options, cwd: folder.dir, env: environment(), encoding: "utf8" });
   if (done.status !== 0) {
     const why = done.error?.message ?? done.stderr.trim().split("\n").slice(-3).join(" | ");
-    throw new StoreError("embedded", `the database in ${folder.dir} could not be made: ${why}`);
+    const hint =
+      account === "nobody" ? "; Postgres refuses to be root, and nobody must be able to reach the folder" : "";
+    throw new StoreError("embedded", `the database in ${folder.dir} could not be made: ${why}${hint}`);
   }
   fs.renameSync(folder.unfinished, folder.data);
 }
