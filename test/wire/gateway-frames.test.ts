@@ -19,6 +19,8 @@ import { settle, until } from "../support/gateway/until.ts";
 const CONNECT = "application/connect+proto";
 const MIB = 1024 * 1024;
 const LIMIT = 64 * MIB;
+/** Moving so much takes its time on a busy machine. */
+const LARGE = { timeout: 60_000 };
 
 let harness: Harness;
 beforeEach(async () => {
@@ -27,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => harness.close());
 
 describe("frames of a Run stream (TR-12)", () => {
-  it("are read wherever the stream is split", async () => {
+  it("are read wherever the stream is split", LARGE, async () => {
     const request = encodeFrame(0, runRequest({ messageId: "m-1" }));
     const bytes = Buffer.concat([
       request,
@@ -83,7 +85,7 @@ describe("frames of a Run stream (TR-12)", () => {
     expect(await stream.over()).toMatchObject({ kind: "error", code: "invalid_argument" });
   });
 
-  it("stop at 64 MiB after decompression", async () => {
+  it("stop at 64 MiB after decompression", LARGE, async () => {
     const stream = run(harness.peer("h2c"), "req-1");
     await stream.opened();
     stream.call.up.write(encodeFrame(FLAG_COMPRESSED, gzipSync(Buffer.alloc(LIMIT + 1))));
@@ -169,7 +171,7 @@ describe("bodies of appends (TR-12)", () => {
     expect(error.details[0]?.value).not.toContain("=");
   });
 
-  it("are bounded, compressed or not, and the connection stays usable", async () => {
+  it("are bounded, compressed or not, and the connection stays usable", LARGE, async () => {
     await harness.close();
     harness = await startGateway({ limits: { messageBytes: MIB } });
     const peer = harness.peer("h1");
@@ -216,7 +218,7 @@ describe("the body of RunSSE", () => {
   });
 });
 
-it("sends a message of 64 MiB whole", async () => {
+it("sends a message of 64 MiB whole", LARGE, async () => {
   const down = runSse(harness.peer("h2c"), "req-1");
   await append(harness.peer(), "req-1", 0, runRequest({ messageId: "m-1" }));
   await until(() => harness.conversations.attached("req-1#1"));

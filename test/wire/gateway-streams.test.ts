@@ -7,6 +7,7 @@ import {
   execResult,
   heartbeat,
   kvResult,
+  prewarm,
   run,
   RUN_SSE,
   runRequest,
@@ -134,6 +135,54 @@ describe.each(["h2c", "tls-h2"] as const)("Run over %s", (kind: PeerKind) => {
     await stream.over();
     expect(stream.texts).toEqual(["over gRPC"]);
     expect(call.trailers()).toMatchObject({ "grpc-status": "14", "grpc-message": "Provider%20error" });
+  });
+
+  it("takes a prewarm before its Run request on the same stream", async () => {
+    const stream = run(harness.peer(kind), "req-1");
+    stream.send(prewarm());
+    stream.send(runRequest({ messageId: "m-1" }));
+    stream.send(execResult(1));
+    await until(() => harness.conversations.log.includes("exec req-1#1"));
+    await until(() => harness.conversations.attached("req-1#1"));
+    harness.conversations.downlink("req-1#1").write(text("warm"));
+    harness.conversations.end("req-1#1");
+    expect(await stream.over()).toEqual({ kind: "completed" });
+    expect(stream.texts).toEqual(["warm"]);
+    const kinds = harness.conversations.log.filter((one) => !one.startsWith("attach"));
+    expect(kinds).toEqual(["prewarm req-1#1", "run req-1#1", "exec req-1#1"]);
+  });
+
+  it("drops a second opening on one stream, and goes on", async () => {
+    const stream = run(harness.peer(kind), "req-1");
+    stream.send(runRequest({ messageId: "m-1" }));
+    stream.send(runRequest({ messageId: "m-2" }));
+    stream.send(kvResult(1));
+    await until(() => harness.conversations.log.includes("kv req-1#1"));
+    expect(harness.conversations.envelopes).toHaveLength(1);
+    expect(harness.events).toEqual([
+      expect.objectContaining({ type: "input.dropped", reason: "second opening on one stream" }),
+    ]);
+    expect(stream.closed).toBe(false);
+  });
+
+  it("drops a message that comes before the opening of its stream", async () => {
+    const stream = run(harness.peer(kind), "req-1");
+    stream.send(kvResult(1));
+    stream.send(runRequest({ messageId: "m-1" }));
+    await until(() => harness.conversations.attached("req-1#1"));
+    expect(harness.conversations.log[0]).toBe("run req-1#1");
+    expect(harness.events).toHaveLength(1);
+  });
+
+  it("ends when a message of it could not be kept", async () => {
+    const stream = run(harness.peer(kind), "req-1");
+    stream.send(runRequest({ messageId: "m-1" }));
+    await until(() => harness.conversations.attached("req-1#1"));
+    const failure = { code: "STORE_UNAVAILABLE", title: "Storage unavailable", detail: "", retryable: true } as const;
+    harness.conversations.onReply = () => ({ kind: "refused", failure });
+    stream.send(execResult(1));
+    expect(await stream.over()).toMatchObject({ kind: "error", code: "unavailable" });
+    expect(harness.conversations.lost).toEqual(["req-1#1"]);
   });
 
   it("goes on when the client has closed its side", async () => {

@@ -110,11 +110,17 @@ export class Exchange {
   open(opening: Opening): Opened {
     const decided = Promise.withResolvers<OpeningDecision>();
     const answer = this.#openings.run(async () => {
-      const decision = await this.#decide(opening);
-      // first the new generation, then whoever waited for the decision
-      const applied = this.#apply(opening, decision);
-      decided.resolve(decision);
-      return applied;
+      try {
+        const decision = await this.#decide(opening);
+        // first the new generation, then whoever waited for the decision
+        const applied = this.#apply(opening, decision);
+        decided.resolve(decision);
+        return await applied;
+      } catch (cause) {
+        this.#ports.report(cause);
+        decided.resolve({ kind: "refuse", failure: FAILURES.internal });
+        return FAILURES.internal;
+      }
     });
     return { decided: decided.promise, answer };
   }
@@ -133,7 +139,7 @@ export class Exchange {
     }
     const { conversations, report } = this.#ports;
     const receipt = await receiptOf(() => handOver(conversations, message, this.#sender(record, headers)), report);
-    if (receipt.kind === "run" && record === this.#current) await this.#attach(record, true);
+    if (receipt.kind === "run" && record === this.#current) void this.#attach(record, true);
     return appendAnswer(receipt);
   }
 
@@ -215,7 +221,7 @@ export class Exchange {
     const receipt = await receiptOf(() => conversations.submit(sent), report);
     if (receipt.kind === "run" || (message.kind === "prewarm" && receipt.kind !== "refused")) {
       record.phase = receipt.kind === "run" ? "live" : "prewarmed";
-      if (receipt.kind === "run") await this.#attach(record, true);
+      if (receipt.kind === "run") void this.#attach(record, true);
       return undefined;
     }
     // on carrier A the stream ends with the answer; a Run request that opened no Run is an empty finished turn
@@ -257,6 +263,7 @@ export class Exchange {
   }
 
   #take(transport: Transport): void {
+    if (this.#transport === transport) return;
     this.#stopGrace();
     this.usedMs = this.#ports.clock.now();
     // one that has its Run is closed by the claim of the new one
