@@ -22,7 +22,8 @@ export const thinking = (value: string) => update({ case: "thinkingDelta", value
 export const thought = () => update({ case: "thinkingCompleted", value: { thinkingDurationMs: 5 } });
 export const turnEnded = () => update({ case: "turnEnded", value: {} });
 export const heartbeat = () => update({ case: "heartbeat", value: {} });
-export const checkpoint = () => incoming({ case: "conversationCheckpointUpdate", value: {} });
+export const checkpoint = (pendingToolCalls: string[] = []) =>
+  incoming({ case: "conversationCheckpointUpdate", value: { pendingToolCalls } });
 const card = (callId: string) => ({
   callId,
   toolCall: { toolCallId: callId, tool: { case: "shellToolCall", value: {} } },

@@ -14,7 +14,7 @@ export const COMMAND_HELP: readonly (readonly [string, string])[] = [
   ["/new", "begin a new conversation"],
   ["/model [ID]", "show the models, or use another one"],
   ["/mode [agent|ask|plan]", "show or change how the agent works"],
-  ["/resume [ID]", "list the conversations of this folder, or go on with one"],
+  ["/resume [ID]", "list this folder's conversations, or open one"],
   ["/summarize", "summarize the conversation so far"],
   ["/quit", "leave; Ctrl-D does so too"],
 ];

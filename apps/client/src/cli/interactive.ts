@@ -88,7 +88,7 @@ export class Interactive {
       case "help":
         return this.#transcript.rows([
           ...COMMAND_HELP.map(([command, what]) => `  ${command.padEnd(24)} ${dim(what)}`),
-          dim("  Ctrl-C stops a turn; twice, it leaves the turn at once. Ctrl-J makes a new line."),
+          dim("  Ctrl-C stops a turn, twice at once. Ctrl-J makes a new line."),
         ]);
       case "new":
         this.#enter(await this.#client.newConversation(this.#conversation.model, this.#conversation.mode));

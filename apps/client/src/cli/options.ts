@@ -2,9 +2,16 @@ import { type ArgsDef, parseArgs } from "citty";
 import path from "node:path";
 import { type Mode, MODES } from "../store/conversations.ts";
 
+/** Where `npm start` listens. */
+const DEFAULT_URL = "http://127.0.0.1:7788";
+
 /** The options as citty knows them; also what `--help` shows. */
 export const ARGS = {
-  url: { type: "string", description: "Address of the server (CHARTROOM_URL)", valueHint: "http://127.0.0.1:PORT" },
+  url: {
+    type: "string",
+    description: `Address of the server (CHARTROOM_URL); default ${DEFAULT_URL}`,
+    valueHint: "URL",
+  },
   token: { type: "string", description: "Bearer token; better in CHARTROOM_TOKEN", valueHint: "TOKEN" },
   transport: {
     type: "string",
@@ -82,9 +89,8 @@ export function parseOptions(raw: readonly string[], env: NodeJS.ProcessEnv, cwd
   for (const name of ["url", "token", "ca", "model", "folder", "prompt", "mcp"] as const) {
     if (args[name] === "") errors.push(`--${name} needs a value`);
   }
-  const url = text("url") ?? env["CHARTROOM_URL"] ?? "";
-  if (url === "") errors.push("where is the server? --url or CHARTROOM_URL");
-  else if (!isHttp(url)) errors.push(`--url must be an http or https address, not "${url}"`);
+  const url = text("url") ?? nonEmpty(env["CHARTROOM_URL"]) ?? DEFAULT_URL;
+  if (!isHttp(url)) errors.push(`--url must be an http or https address, not "${url}"`);
   const transport = args.transport;
   if (transport !== "h2" && transport !== "h1") errors.push(`--transport must be h2 or h1, not "${transport}"`);
   const mode = MODES.find((known) => known === args.mode);

@@ -1,7 +1,7 @@
 import type { AgentServerMessage, InteractionUpdate } from "@chartroom/protocols/agent";
 import { type ClientFailure, lost, stalled } from "../transport/failure.ts";
 import type { SentMessage, TurnEvent } from "./events.ts";
-import { atCheckpoint, atReconnect, judge } from "./replay.ts";
+import { atCheckpoint, atReconnect, judge, judgeTokens, uncovered } from "./replay.ts";
 import type { Step, TurnEffect, TurnInput, TurnLimits, TurnState } from "./state.ts";
 import { eventOf } from "./updates.ts";
 
@@ -82,8 +82,10 @@ function active(state: TurnState): TurnState {
 
 function update(state: TurnState, value: InteractionUpdate): Step {
   if (value.message.case === "tokenDelta") {
-    const tokens = state.tokens + value.message.value.tokens;
-    return { state: { ...state, tokens }, effects: [emit({ type: "tokens", output: tokens })] };
+    const { tokens: more, replay } = judgeTokens(state.replay, value.message.value.tokens);
+    if (more === 0) return { state: { ...state, replay }, effects: [] };
+    const tokens = state.tokens + more;
+    return { state: { ...state, tokens, replay }, effects: [emit({ type: "tokens", output: tokens })] };
   }
   const event = eventOf(value);
   if (event === undefined) return { state, effects: [] };
@@ -95,7 +97,7 @@ function update(state: TurnState, value: InteractionUpdate): Step {
   let next: TurnState = { ...active(state), replay: judged.replay };
   const effects: TurnEffect[] = [];
   if (judged.diverged) {
-    next = { ...next, text: next.text.slice(0, next.mark.text) };
+    next = { ...next, text: next.text.slice(0, next.text.length - uncovered(state.replay).text.length) };
     effects.push(emit({ type: "restarted" }));
   }
   if (event.type === "tool.completed") effects.push({ type: "settleExec", toolCallId: event.toolCallId });
@@ -117,9 +119,8 @@ function checkpoint(state: TurnState, { message: body }: AgentServerMessage, byt
     emit({ type: "checkpoint", usedTokens, maxTokens }),
   ];
   if (!resumable) return { state, effects };
-  const mark = { text: state.text.length, tokens: state.tokens };
-  const replay = atCheckpoint(state.replay);
-  return { state: { ...state, resumable: true, failures: 0, mark, replay }, effects };
+  const replay = atCheckpoint(state.replay, body.value.pendingToolCalls.length > 0);
+  return { state: { ...state, resumable: true, failures: 0, replay }, effects };
 }
 
 function ended(state: TurnState, ports: StepPorts): Step {
@@ -144,7 +145,6 @@ function failed(state: TurnState, failure: ClientFailure, ports: StepPorts): Ste
     live: false,
     failures: state.failures + 1,
     since: ports.now,
-    tokens: state.mark.tokens,
     replay: atReconnect(state.replay),
   };
   const reason = failure.detail === "" ? failure.title : `${failure.title}: ${failure.detail}`;

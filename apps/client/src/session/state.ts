@@ -67,8 +67,6 @@ export interface TurnState {
   readonly since: number;
   readonly advised: boolean;
   readonly text: string;
-  /** Length of `text` and of the token count at the last checkpoint. */
-  readonly mark: { readonly text: number; readonly tokens: number };
   readonly tokens: number;
   readonly usage: TurnUsage;
   readonly replay: Replay;
@@ -88,7 +86,6 @@ export function initialState(resumable: boolean, now: number): TurnState {
     since: now,
     advised: false,
     text: "",
-    mark: { text: 0, tokens: 0 },
     tokens: 0,
     usage: {},
     replay: FRESH,

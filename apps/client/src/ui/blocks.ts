@@ -12,7 +12,7 @@ export function diffRows(diff: Diff, styles: Styles, width: number): string[] {
   const rows = diff.lines.slice(0, MAX_DIFF_ROWS).map(({ kind, number, text }) => {
     if (kind === "gap") return styles.dim(`  ${" ".repeat(digits)} …`);
     const sign = { same: " ", added: "+", removed: "-" }[kind];
-    const row = shorten(`  ${String(number).padStart(digits)} ${sign} ${sanitize(text)}`, width);
+    const row = shorten(`  ${String(number).padStart(digits)} ${sign} ${sanitize(text)}`, width).trimEnd();
     return kind === "added" ? styles.green(row) : kind === "removed" ? styles.red(row) : styles.dim(row);
   });
   const more = diff.lines.length - MAX_DIFF_ROWS;

@@ -45,9 +45,9 @@ export function edit(line: Line, key: Key): Edited {
     case "paste-end":
       return only({ pasting: false });
     case "return":
-    case "enter":
       return line.pasting ? insert(line, "\n") : submit(line);
-    case "ctrl-j":
+    // Ctrl-J, and line ends in what is pasted
+    case "enter":
     case "meta-return":
       return insert(line, "\n");
     case "ctrl-c":

@@ -43,6 +43,8 @@ export class Terminal implements Paper {
   #hint = "";
   #question: Question | undefined;
   #waitingLine: ((text: string | undefined) => void) | undefined;
+  /** Lines that were sent before anybody waited for them. */
+  readonly #ahead: string[] = [];
   #partial: string | undefined;
   #status: { readonly text: string; readonly since: number } | undefined;
   #rows: string[] = [];
@@ -106,6 +108,8 @@ export class Terminal implements Paper {
 
   /** Waits for a line; undefined when the input ends, at Ctrl-C on an empty line, or when `signal` aborts. */
   line(prompt: string = PROMPT, signal?: AbortSignal): Promise<string | undefined> {
+    const ahead = prompt === PROMPT ? this.#ahead.shift() : undefined;
+    if (ahead !== undefined) return Promise.resolve(ahead);
     return new Promise((resolve) => {
       const done = (text: string | undefined) => {
         signal?.removeEventListener("abort", aborted);
@@ -170,8 +174,9 @@ export class Terminal implements Paper {
     this.#line = line;
     this.#schedule();
     if (action?.kind === "submit") {
-      if (this.#waitingLine === undefined) this.#listener?.line(action.text);
-      else this.#waitingLine(action.text);
+      if (this.#waitingLine !== undefined) this.#waitingLine(action.text);
+      else if (this.#listener !== undefined) this.#listener.line(action.text);
+      else this.#ahead.push(action.text);
     } else if (action !== undefined) {
       if (this.#waitingLine !== undefined) this.#waitingLine(undefined);
       else if (action.kind === "interrupt") this.#listener?.interrupt();

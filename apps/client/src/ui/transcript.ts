@@ -22,6 +22,9 @@ export interface Paper {
 const MAX_OUTPUT_ROWS = 60;
 const MAX_BODY_ROWS = 12;
 
+/** Kinds of what stands on the paper; running text is set off from the rest by an empty row. */
+type Block = "text" | "thinking" | "rows";
+
 interface Card {
   readonly view: ToolView;
   /** Rows of output shown. */
@@ -46,7 +49,7 @@ export class Transcript {
   #outputRow = "";
   #tokens = 0;
   #context: { used: number; max: number } | undefined;
-  #lastWasText = false;
+  #last: Block | undefined;
 
   constructor(paper: Paper, styles: Styles, folder: string) {
     this.#paper = paper;
@@ -65,7 +68,7 @@ export class Transcript {
 
   /** Writes rows of others below what is there. */
   rows(rows: readonly string[]): void {
-    this.#breakFlow();
+    this.#begin("rows");
     for (const row of rows) this.#paper.row(row);
     this.#current = undefined;
   }
@@ -79,10 +82,12 @@ export class Transcript {
       case "text":
         return this.#text(event.text);
       case "thinking":
+        this.#begin("thinking");
         this.#flow.write(event.text, this.#thinkingLook);
         return this.#status("thinking");
       case "thinking.completed":
-        this.#breakFlow();
+        this.#begin("thinking");
+        this.#flow.end();
         if (event.durationMs > 0) this.#paper.row(dim(`┊ thought for ${seconds(event.durationMs)}`));
         return;
       case "notice":
@@ -146,33 +151,31 @@ export class Transcript {
   }
 
   #text(text: string): void {
-    if (!this.#lastWasText) this.#gap();
-    this.#lastWasText = true;
+    this.#begin("text");
     this.#flow.write(text, this.#textLook);
     this.#status("answering");
   }
 
-  /** An empty row between the answer and what is not the answer. */
-  #gap(): void {
-    this.#flushOutput();
-    this.#flow.end();
-    this.#current = undefined;
-  }
-
-  #breakFlow(): void {
-    this.#flushOutput();
-    this.#flow.end();
-    this.#lastWasText = false;
+  /** What follows is of this kind: ends what is under way, unless it is running text of the same kind. */
+  #begin(block: Block): void {
+    if (block !== this.#last || block === "rows") {
+      this.#flushOutput();
+      this.#flow.end();
+    }
+    if (this.#last !== undefined && block !== this.#last) this.#paper.row("");
+    this.#last = block;
+    if (block !== "rows") this.#current = undefined;
   }
 
   #started(view: ToolView): void {
     this.#cards.set(view.callId, { view, rows: 0, hidden: 0 });
-    if (isLong(view.tool)) this.#head(view);
+    // on a terminal the status tells of it, and the question whether it may be done comes before its card
+    if (isLong(view.tool) && !this.#paper.isTerminal) this.#head(view);
     this.#status(this.#naming(view));
   }
 
   #head(view: ToolView): void {
-    this.#breakFlow();
+    this.#begin("rows");
     this.#paper.row(this.#titleRow(view));
     this.#current = view.callId;
   }
@@ -235,7 +238,7 @@ export class Transcript {
       const paint = view.outcome === "success" ? this.#styles.dim : this.#styles.red;
       this.#paper.row(paint(shorten(`  └ ${end}`, this.#paper.width)));
     } else {
-      this.#breakFlow();
+      this.#begin("rows");
       this.#paper.row(this.#titleRow(view, shorten(summary, Math.floor(this.#paper.width / 2))));
       this.#change(view);
       this.#body(view);
@@ -264,7 +267,7 @@ export class Transcript {
 
   #subagent(toolCallId: string, event: TurnEvent): void {
     if (event.type === "tool.completed") {
-      this.#breakFlow();
+      this.#begin("rows");
       const { verb, about } = titleOf(event, this.#folder);
       this.#paper.row(this.#outputText(`${verb} ${oneLine(about)}`));
       this.#current = undefined;
@@ -274,11 +277,14 @@ export class Transcript {
   }
 
   #result(event: Extract<TurnEvent, { type: "result" }>): void {
-    this.#breakFlow();
+    this.#flushOutput();
+    this.#flow.end();
     this.#cards.clear();
-    for (const row of resultRows(event, this.#styles)) this.#paper.row(row);
+    const ending = resultRows(event, this.#styles);
+    if (ending.length > 0) this.rows(ending);
     const usage = usageRow(event.usage, this.#context);
     if (usage !== "") this.#paper.row(this.#styles.dim(`  ${usage}`));
+    this.#last = undefined;
     this.#paper.status(undefined);
   }
 
