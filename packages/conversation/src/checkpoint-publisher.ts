@@ -30,6 +30,7 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
   if (wire.head === undefined) await lackAll(activation, result.state);
   wire.state = result.state;
   wire.head = node.id;
+  history.keepState(node.id, result.state);
   for (const blob of result.blobs) {
     wire.blobs.set(blob.id, blob.data);
     if (!wire.held.has(blob.id)) wire.lacking.set(blob.id, blob.data);

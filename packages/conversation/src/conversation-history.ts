@@ -8,10 +8,12 @@ import type {
 } from "@chartroom/domain";
 import {
   chainOf,
+  dropState,
   EMPTY_VIEW,
   extendChain,
   extendView,
   headView,
+  pathTo,
   type Appended,
   type Chain,
   type HeadView,
@@ -19,11 +21,16 @@ import {
 } from "@chartroom/history";
 import type { RunId, CheckpointId } from "@chartroom/domain";
 
+/** Wire states that stay in memory: each is as long as the conversation, and a client stands at one of the newest. */
+const STATES_KEPT = 16;
+
 /** The history of one activation: the chain and the view of its head, kept in step with what is committed. */
 export class ConversationHistory {
   chain: Chain = chainOf([], []);
   view: HeadView = EMPTY_VIEW;
   #loaded = false;
+  /** Nodes whose wire state is in the chain, oldest first. */
+  #states: CheckpointId[] = [];
 
   /** Reads the branch of `head` from the store, once per activation. */
   async load(store: ConversationStore, lease: Lease, head: CheckpointId | undefined): Promise<void> {
@@ -38,8 +45,18 @@ export class ConversationHistory {
       const result = headView(this.chain, head, rows);
       if (!result.ok) throw new Error(`the chain names ${result.missing.length} messages that the store does not hold`);
       this.view = result.view;
+      await this.#loadStates(store, lease, head);
     }
     this.#loaded = true;
+  }
+
+  /** The states by which a client that comes back is recognised: the newest that it was given, and the head's. */
+  async #loadStates(store: ConversationStore, lease: Lease, head: CheckpointId): Promise<void> {
+    const given = pathTo(this.chain, head).findLast((node) => node.delivered)?.id;
+    for (const id of new Set([given, head])) {
+      const state = id && (await store.checkpoint(lease, id))?.wireState;
+      if (id && state) this.keepState(id, state);
+    }
   }
 
   /** Reads another branch, of the same chain. */
@@ -72,7 +89,17 @@ export class ConversationHistory {
   /** The client has this checkpoint. */
   markDelivered(id: CheckpointId): void {
     const node = this.chain.nodes.get(id);
-    if (node) this.chain = { ...this.chain, nodes: new Map(this.chain.nodes).set(id, { ...node, delivered: true }) };
+    if (node) this.chain = extendChain(this.chain, [{ ...node, delivered: true }]);
+  }
+
+  /** What was made of a node for the client: by it a state that comes back is recognised. */
+  keepState(id: CheckpointId, wireState: Uint8Array): void {
+    const node = this.chain.nodes.get(id);
+    if (!node) return;
+    this.chain = extendChain(this.chain, [{ ...node, wireState }]);
+    this.#states = [...this.#states.filter((other) => other !== id), id];
+    const tooMany = Math.max(0, this.#states.length - STATES_KEPT);
+    for (const old of this.#states.splice(0, tooMany)) dropState(this.chain, old);
   }
 
   /** Gives the memory back; the next Run loads again. */
@@ -80,5 +107,6 @@ export class ConversationHistory {
     this.chain = chainOf([], []);
     this.view = EMPTY_VIEW;
     this.#loaded = false;
+    this.#states = [];
   }
 }
