@@ -130,7 +130,10 @@ describe("a stored result", () => {
     const game = play("Read", { path: "/a" });
     game.begin();
     const given = record({ text: "from elsewhere" });
-    game.take(game.execution.accept(given, AT + 5));
+    const effects = game.execution.accept(given, AT + 5);
+    // the client may still be at it
+    expect(effects.map(({ type }) => type)).toEqual(["abort", "settled"]);
+    game.take(effects);
     expect(game.result()).toBe(given);
     expect(game.completed()).toMatchObject({ completedAtMs: BigInt(AT + 5) });
     expect(game.execution.accept(given, AT)).toEqual([]);

@@ -143,11 +143,13 @@ export function createExecution(
     accept(result: ToolResultRecord, atMs) {
       if (settled) return [];
       settled = true;
+      // whoever gave the result elsewhere may have the request open still
+      const aborts = [...open.keys()].map((key): ToolEffect => ({ type: "abort", key }));
       open.clear();
       closes.clear();
       const call =
         storedCall(result) ?? toolCall(cardOf(result, cards), identity.callId, { startedAtMs, completedAtMs: atMs });
-      return [{ type: "settled", result, completed: completedFrame(identity, call), blobs: [] }];
+      return [...aborts, { type: "settled", result, completed: completedFrame(identity, call), blobs: [] }];
     },
   };
 }
