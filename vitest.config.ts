@@ -7,6 +7,9 @@ const globalSetup = ["./test/support/postgres.setup.ts"];
 export default defineConfig({
   test: {
     silent: "passed-only",
+    // a bound, not an expectation: shared machines stall for seconds
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     reporters: ["default", "./test/support/summary.ts"],
     exclude: never,
     projects: [

@@ -105,9 +105,9 @@ function filesOf(success: agent.GrepSuccess): Found {
     result.case === "files" ? [{ root, value: result.value }] : [],
   );
   const files = parts.flatMap(({ root, value }) =>
-    value.files.map((file) =>
-      workspaces.length > 1 && !isAbsolute(file) ? `${root}/${file.replace(/^\.\//, "")}` : file,
-    ),
+    value.files
+      .filter(named)
+      .map((file) => (workspaces.length > 1 && !isAbsolute(file) ? `${root}/${file.replace(/^\.\//, "")}` : file)),
   );
   return {
     files,
@@ -119,6 +119,9 @@ function filesOf(success: agent.GrepSuccess): Found {
     ripgrepTruncated: parts.some(({ value }) => value.ripgrepTruncated),
   };
 }
+
+/** A client may pad its list; a file without a name is none. */
+const named = (file: string): boolean => file.trim() !== "";
 
 function textOf({ files, totalFiles, clientTruncated, ripgrepTruncated }: Found): string {
   if (files.length === 0) return "No files found.";

@@ -121,6 +121,11 @@ describe("Grep", () => {
 });
 
 describe("Glob", () => {
+  it("takes a list that only holds an empty name for an empty list", () => {
+    const reply = found({ w: { result: { case: "files", value: { files: [""] } } } });
+    expect(text({}, reply, "Glob")).toBe("No files found.");
+  });
+
   it("is a grep with an empty pattern, at any depth", () => {
     const game = play("Glob", { glob_pattern: "*.ts", target_directory: "src" });
     game.begin();
