@@ -257,7 +257,7 @@ export class Activation {
     this.deps.events({
       type: "chart.error",
       conversationId: this.conversationId,
-      message: error instanceof Error ? error.message : "unknown",
+      message: faultText(error),
     });
     this.#end();
   }

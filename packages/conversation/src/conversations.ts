@@ -82,20 +82,13 @@ export class ConversationService implements Conversations {
         ? { kind: "dropped", reason: "no Run on this stream" }
         : { kind: "refused", failure: failure("INVALID_REQUEST", "The request names no conversation.") };
     const starts = carrier === "A";
-    if (starts) {
-      const binding = await this.#deps.store.bind(principal.member, generation.requestId, conversationId);
-      if (binding.kind === "conflict") return { kind: "refused", failure: failure("IDENTITY_CONFLICT") };
-      if (binding.kind === "unavailable") return { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
-      while (
-        binding.generation < generation.generation &&
-        (await this.#deps.store.nextGeneration(principal.member, generation.requestId)) < generation.generation
-      );
-    }
     const parent = starts ? await this.#parentOf(envelope) : undefined;
-    const found = await this.registry.get(conversationId, principal.member, {
-      create: starts,
-      ...(parent ? { parent } : {}),
-    });
+    // side by side: the gateway has found no conflict, so that the activation of a refused request is the rarest of races
+    const [refusal, found] = await Promise.all([
+      starts ? this.#bind(envelope, conversationId) : undefined,
+      this.registry.get(conversationId, principal.member, { create: starts, ...(parent ? { parent } : {}) }),
+    ]);
+    if (refusal) return { kind: "refused", failure: failure(refusal) };
     if (!found.ok)
       return starts
         ? { kind: "refused", failure: found.failure }
@@ -196,6 +189,20 @@ export class ConversationService implements Conversations {
     const busy = (): boolean => this.registry.all().some((activation) => activation.phase !== "idle");
     while (busy() && clock.now() < deadline) await new Promise<void>((resume) => clock.setTimeout(resume, 50));
     await Promise.all(this.registry.all().map((activation) => suspend(activation)));
+  }
+
+  /** Binds the request id and counts its generation. */
+  async #bind(
+    { principal, generation }: CommandEnvelope,
+    conversationId: ConversationId,
+  ): Promise<"IDENTITY_CONFLICT" | "STORE_UNAVAILABLE" | undefined> {
+    const { store } = this.#deps;
+    const binding = await store.bind(principal.member, generation.requestId, conversationId);
+    if (binding.kind === "conflict") return "IDENTITY_CONFLICT";
+    if (binding.kind === "unavailable") return "STORE_UNAVAILABLE";
+    let count = binding.generation;
+    while (count < generation.generation) count = await store.nextGeneration(principal.member, generation.requestId);
+    return undefined;
   }
 
   async #parentOf({ principal, parent }: CommandEnvelope): Promise<ParentConversationRef | undefined> {

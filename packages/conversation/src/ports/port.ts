@@ -1,6 +1,7 @@
 import { fromCallback } from "xstate";
 import type { ConversationEvent, RunId } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
+import { faultText } from "../fault-text.ts";
 import type { LiveRun } from "../live-run.ts";
 
 /** One invocation of a port of the chart: works for the state that invoked it, and is silent once that state is left. */
@@ -42,7 +43,7 @@ export function bindPort(name: string, find: FindActivation, work: (call: PortCa
         activation.deps.events({
           type: "chart.error",
           conversationId: activation.conversationId,
-          message: `${name}: ${error instanceof Error ? error.message : "unknown"}`,
+          message: `${name}: ${faultText(error)}`,
         });
         send({ type: "port.failed", port: name });
       });
