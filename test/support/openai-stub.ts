@@ -14,6 +14,8 @@ export interface StubAnswer {
   readonly calls?: readonly { readonly name: string; readonly args: unknown }[];
   /** Waits before the last piece. */
   readonly before?: Promise<void>;
+  /** Breaks the connection off instead of ending in order. */
+  readonly cut?: boolean;
 }
 
 export interface OpenAiStub {
@@ -53,7 +55,7 @@ async function reply(
   for await (const part of request) parts.push(part as Buffer);
   const body = Buffer.concat(parts).toString("utf8");
   requests.push({ body, authorization: request.headers.authorization ?? "" });
-  const { text = [], calls = [], before } = answer(JSON.parse(body) as ChatRequest, body);
+  const { text = [], calls = [], before, cut = false } = answer(JSON.parse(body) as ChatRequest, body);
   response.on("error", () => undefined);
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = (choice: Readonly<Record<string, unknown>>): void => {
@@ -73,6 +75,10 @@ async function reply(
         ],
       },
     });
+  if (cut) {
+    response.destroy();
+    return;
+  }
   send({ delta: {}, finish_reason: calls.length > 0 ? "tool_calls" : "stop" });
   response.write(
     `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 } })}\n\n`,

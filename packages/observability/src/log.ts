@@ -3,11 +3,14 @@ import type { DomainEvent, DomainEventListener } from "@chartroom/domain";
 
 export type LogLevel = "debug" | "info" | "warn" | "error" | "silent";
 
-/** Lines of JSON about domain events: ids, enums, counts and durations; an event carries no content. */
+/**
+ * Lines of JSON about domain events, on standard error unless told otherwise: ids, enums, counts and durations; an event
+ * carries no content.
+ */
 export function eventLog(level: LogLevel, destination?: DestinationStream): DomainEventListener {
   const logger = pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    ...(destination ? [destination] : []),
+    destination ?? pino.destination(2),
   );
   const unserved = new Set<string>();
   return (event) => {
