@@ -26,6 +26,7 @@ import type { ConversationDeps } from "./deps.ts";
 import { deferred } from "./deferred.ts";
 import { FencedWrites, type Committed } from "./fenced-writes.ts";
 import { failure, terminalOf } from "./failures.ts";
+import { faultText } from "./fault-text.ts";
 import type { LiveRun } from "./live-run.ts";
 import { SerialQueue } from "./serial-queue.ts";
 import { WireCheckpoint } from "./wire-checkpoint.ts";
