@@ -71,6 +71,17 @@ providers:
     ]);
   });
 
+  it("may have the scripted model with a pace, once", () => {
+    expect(load("providers:\n  - { kind: demo, paceMs: 0 }\n").providers).toEqual([
+      { id: "demo", kind: "demo", paceMs: 0 },
+    ]);
+    expect(load("providers:\n  - { kind: demo, id: toy }\n").providers).toEqual([{ id: "toy", kind: "demo" }]);
+    expect(problems("providers:\n  - { kind: demo }\n  - { kind: demo }\n")[0]).toMatch(/^providers\[1\]/u);
+    expect(problems("providers:\n  - { kind: demo, apiKey: env:KEY }\n")).toEqual([
+      "providers[0].apiKey: there is no such setting",
+    ]);
+  });
+
   it.each([
     ["{ id: A, kind: openai, apiKey: env:KEY }", "providers[0].id"],
     ["{ id: a, kind: gemini, apiKey: env:KEY }", "providers[0].kind"],

@@ -95,7 +95,8 @@ function providersOf(
   const broken = problems.some(({ path: at }) => at.startsWith("providers"));
   const configured = configuredProviders(given.providers, secret, problems);
   const remote = configured.length > 0 || broken ? configured : environmentProviders(env);
-  const all = given.demoModel ? [...remote, demoProvider] : remote;
+  const withDemo = given.demoModel && !configured.some(({ kind }) => kind === "demo");
+  const all = withDemo ? [...remote, demoProvider] : remote;
   if (all.length === 0) {
     if (!broken)
       problems.push({

@@ -58,6 +58,7 @@ export function environmentProviders(env: Env): readonly ProviderConfig[] {
 export const demoProvider: ProviderConfig = { id: "demo", kind: "demo" };
 
 function providerOf(path: string, entry: ProviderEntry, secret: Secret, problems: ConfigProblem[]): ProviderConfig {
+  if (entry.kind === "demo") return defined(entry) as ProviderConfig;
   const { apiKey: reference, headers, auth, ...same } = entry;
   const own = entry.baseUrl !== undefined;
   if (auth === "none" && reference !== undefined)

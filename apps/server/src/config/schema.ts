@@ -48,11 +48,13 @@ const ms = z
   .min(1)
   .max(2 ** 31 - 1);
 
+const id = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,31}$/u, "lower-case letters, digits and dashes, at most 32")
+  .describe("Names the provider in lists and messages.");
+
 const remote = {
-  id: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9-]{0,31}$/u, "lower-case letters, digits and dashes, at most 32")
-    .describe("Names the provider in lists and messages."),
+  id,
   baseUrl: httpUrl.optional().describe("Default: the vendor's own address."),
   apiKey: secret
     .optional()
@@ -103,6 +105,13 @@ const provider = z.discriminatedUnion("kind", [
         .optional(),
     })
     .describe("Anthropic messages, from whichever vendor."),
+  z
+    .strictObject({
+      kind: z.literal("demo"),
+      id: id.default("demo"),
+      paceMs: z.int().min(0).max(10_000).optional().describe("Pause between two pieces of text, in ms."),
+    })
+    .describe("The built-in scripted model, in place of the one that demoModel offers."),
 ]);
 
 const NAME = /^[A-Za-z0-9._@-]{1,64}$/u;

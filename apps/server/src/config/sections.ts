@@ -60,7 +60,7 @@ function problemsOf(error: z.ZodError, base: readonly PropertyKey[]): readonly C
     if (issue.code === "unrecognized_keys")
       return issue.keys.map((key) => ({ path: pathText([...path, key]), reason: "there is no such setting" }));
     if (issue.code === "invalid_union" && issue.discriminator !== undefined)
-      return [{ path: pathText(path), reason: "openai or anthropic" }];
+      return [{ path: pathText(path), reason: "openai, anthropic or demo" }];
     return [{ path: pathText(path), reason: issue.message }];
   });
 }
