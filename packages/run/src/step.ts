@@ -1,4 +1,5 @@
 import type {
+  AssistantRecord,
   Clock,
   ModelCallId,
   ModelEvent,
@@ -39,14 +40,21 @@ export async function streamStep(input: StepInput): Promise<StepOutcome> {
   const forward = new Forwarder(record, sink, input.clock);
   if (signal.aborted) return conclude(record, undefined, forward.usage, true);
   const stream = provider.stream(request, limits, signal)[Symbol.asyncIterator]();
+  const partial = (): AssistantRecord => record.partial();
   let ended = false;
   try {
     while (forward.end === undefined) {
-      const next = await pull(stream);
-      ended = next.done === true;
-      if (ended || signal.aborted) break;
-      if (next.done !== true) for (const event of joinDeltas(next.value)) forward.event(event);
-      const held = sink.flush(() => record.partial());
+      let next: IteratorResult<readonly ModelEvent[]>;
+      try {
+        next = await stream.next();
+      } catch {
+        // a provider that throws breaks its contract; the Step still ends as a failure that a Run can tell
+        next = { value: [{ type: "failed", failure: broken }] };
+      }
+      if (next.done === true) ended = true;
+      if (next.done === true || signal.aborted) break;
+      for (const event of joinDeltas(next.value)) forward.event(event);
+      const held = sink.flush(partial);
       if (held) await held;
     }
   } finally {
@@ -54,17 +62,6 @@ export async function streamStep(input: StepInput): Promise<StepOutcome> {
     if (!ended) await stream.return?.();
   }
   return conclude(record, forward.end, forward.usage, signal.aborted && forward.end?.type !== "finished");
-}
-
-type Batches = AsyncIterator<readonly ModelEvent[]>;
-
-/** A provider that throws breaks its contract; the Step still ends as a failure that a Run can tell. */
-async function pull(stream: Batches): Promise<IteratorResult<readonly ModelEvent[]>> {
-  try {
-    return await stream.next();
-  } catch {
-    return { done: false, value: [{ type: "failed", failure: broken }] };
-  }
 }
 
 const broken: ProviderFailure = { kind: "server", message: "The provider adapter failed.", retryable: false };

@@ -122,7 +122,12 @@ function sentence(one: DoneCall): string {
   };
   const did = what[one.name] ?? `used ${one.name}`;
   if (one.isError) return `I tried but could not do this: ${did}. The answer was: ${oneLine(one.text, 160)}`;
-  return one.name === "Shell" ? `I ${did}, which gave: ${oneLine(one.text, 160) || "nothing"}` : `I ${did}.`;
+  return one.name === "Shell" ? `I ${did}, which gave: ${oneLine(outputOf(one.text), 160) || "nothing"}` : `I ${did}.`;
+}
+
+/** What a command printed, without what the tool says about it. */
+function outputOf(text: string): string {
+  return text.replace(/^(?:Exit code|Duration|Working directory): .*$/gm, "");
 }
 
 /** A README before everything else, then the file whose path is shortest. */
