@@ -1,10 +1,10 @@
 import type { CanonicalMessage, CheckpointNode, ContentPart, EventId, HistoryId, RunId } from "@chartroom/domain";
 import { appendNode, branchHas } from "./chain.ts";
 import { contextParts, type ContextSection, emptySection } from "./context.ts";
-import { contextId, runEvent, spaceOf, summaryId } from "./ids.ts";
+import { contextId, runEvent, summaryId } from "./ids.ts";
 import { idsOf, type Place, textParts } from "./opening.ts";
 import { messagesTokens, messageTokens } from "./tokens.ts";
-import { type HeadView, isContext } from "./view.ts";
+import { type HeadView, isContext, isSummary } from "./view.ts";
 
 /** Share of the window at which a branch is compacted. */
 const TRIGGER_SHARE = 0.9;
@@ -63,22 +63,27 @@ function isTurn(message: CanonicalMessage): boolean {
 }
 
 /**
- * The message from which the recent part is kept: as much as a fifth of the window holds, from a user's message or a whole
- * step on; `undefined` when not even the last step fits.
+ * The message from which the recent part is kept: as much as a fifth of the window holds, whole turns if at least one fits,
+ * else whole steps; `undefined` when not even the last step does.
  */
 export function keptFrom(view: HeadView, window: number): HistoryId | undefined {
   const { messages } = view;
   const room = window * TAIL_SHARE;
   let tokens = 0;
-  let kept: HistoryId | undefined;
+  let turn: HistoryId | undefined;
+  let step: HistoryId | undefined;
   for (let at = messages.length - 1; at >= 0; at -= 1) {
     const message = messages[at];
-    if (message === undefined || spaceOf(message.id)?.space === "summary") break;
+    if (message === undefined || isSummary(message)) break;
     tokens += messageTokens(message);
     if (tokens > room) break;
-    if (message.role !== "tool" && !isContext(message)) kept = message.id;
+    if (message.role === "tool" || isContext(message)) continue;
+    step = message.id;
+    const before = messages[at - 1];
+    if (message.role === "user" && (before === undefined || before.role !== "user" || isContext(before)))
+      turn = message.id;
   }
-  return kept;
+  return turn ?? step;
 }
 
 export interface CompactionInput extends Place {
