@@ -26,10 +26,6 @@ const HELP = new Set(["--help", "-h", "help"]);
 
 /** Runs the command-line program and sets the exit code. A command that keeps working (`start`) keeps the process alive. */
 export async function runCli(args: readonly string[]): Promise<void> {
-  process.on("unhandledRejection", (error) => {
-    process.stderr.write(`${messageOf(error)}\n`);
-    process.exit(exitCodes.failed);
-  });
   const [word = "--help", ...rest] = args;
   if (HELP.has(word)) return help(process.stdout, program);
   if (!Object.hasOwn(commands, word)) {
