@@ -1,4 +1,4 @@
-import { branchHas, completionId, isUnfinished } from "@chartroom/history";
+import { branchHas, completionId, isUnfinished, readState, relate } from "@chartroom/history";
 import type { Action, CommandEnvelope, RunRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { CommandView } from "./decide.ts";
@@ -22,7 +22,7 @@ export async function viewCommand(
   let unfinished = false;
   if (action.kind === "resume" && phase === "idle") {
     await activation.loadHistory();
-    unfinished = isUnfinished(activation.history.view.messages);
+    unfinished = isUnfinished(activation.history.view.messages) || bringsOpenCalls(activation, envelope);
   }
   return {
     phase,
@@ -39,6 +39,13 @@ export async function viewCommand(
       activation.seenKeys.has(inboxKey(action, activation.conversationId)) ||
       (phase === "idle" && (await isKnown(activation, action))),
   };
+}
+
+/** A history that this server does not have may end in calls without a result: the client wants them gone on with. */
+function bringsOpenCalls({ history }: Activation, { message }: CommandEnvelope): boolean {
+  const read = message.kind === "run" ? readState(message.request.state) : undefined;
+  if (!read?.ok || read.outline.pending.length === 0) return false;
+  return relate(read.outline, history.chain, history.view.head).kind === "foreign";
 }
 
 /** A completion that is in the history already; at-least-once delivery repeats it (case LC-13, wire section 9). */
