@@ -26,10 +26,9 @@ type Schema = { readonly [key: string]: unknown };
 /** Every name of a setting, at any depth. */
 function names(schema: Schema): readonly string[] {
   const properties = Object.entries((schema["properties"] ?? {}) as Record<string, Schema>);
-  const inner = ["items", "additionalProperties"].flatMap((key) => {
-    const value = schema[key];
-    return typeof value === "object" && value !== null ? [value as Schema] : [];
-  });
+  const inner = ["items", "additionalProperties"]
+    .map((key) => schema[key])
+    .filter((value): value is Schema => typeof value === "object" && value !== null);
   const either = ["oneOf", "anyOf"].flatMap((key) => (schema[key] ?? []) as readonly Schema[]);
   return [
     ...properties.flatMap(([name, value]) => [name, ...names(value)]),

@@ -22,10 +22,14 @@ export async function runHere(args: readonly string[], env: Readonly<Record<stri
   process.exitCode = undefined;
   try {
     await runCli(args);
-    return { code: Number(process.exitCode ?? 0), ...told };
+    return { code: exitCode(), ...told };
   } finally {
     process.exitCode = undefined;
     process.env = before;
     for (const spy of spies) spy.mockRestore();
   }
+}
+
+function exitCode(): number {
+  return Number(process.exitCode ?? 0);
 }
