@@ -119,13 +119,14 @@ export function providerContract(name: string, vendor: Vendor): void {
           while (await pull());
         })();
         const arrived = await server.next();
-        arrived.begin();
-        const reads = clock.reads;
-        for (const [index, part] of vendor.answer.slice(0, at).entries()) {
-          arrived.write(part);
-          // a reset throws away what is still under way, so each part is seen first
-          await until(() => clock.reads > reads + index || seen.some(isEnd), "the part to arrive");
-        }
+        // a reset throws away what is still under way, so everything is seen first: the headers, then each part
+        const arrives = async (send: () => void): Promise<void> => {
+          const reads = clock.reads;
+          send();
+          await until(() => clock.reads > reads, "it to arrive");
+        };
+        await arrives(() => arrived.begin());
+        for (const part of vendor.answer.slice(0, at)) await arrives(() => arrived.write(part));
         arrived.reset();
         await pulling;
         expectCut(checked(seen), at);
