@@ -1,9 +1,11 @@
+import { actors } from "./actors/main.ts";
 import { relay } from "./relay/main.ts";
 
-const BENCHES: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = { relay };
+const BENCHES: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = { actors, relay };
 
 const HELP = `usage: npm run bench -- BENCH [options]
 
+  actors   conversations as actors: memory, activation, a turn's lifecycle, turns per second
   relay    what the server adds to a stream of model output, against a raw pipe (--help tells its options)
 `;
 

@@ -42,11 +42,6 @@ export class Activation {
   readonly conversationId: ConversationId;
   readonly member: MemberId;
   readonly parent: ParentConversationRef | undefined;
-  /** Aborted when the activation ends, whatever ends it: every port listens to it. */
-  readonly abort = new AbortController();
-  readonly history = new ConversationHistory();
-  readonly wire = new WireCheckpoint();
-  readonly window = new BranchWindow();
   readonly runs = new Map<RunId, LiveRun>();
   readonly streams = new Map<StreamId, ClientStream>();
   /** Idempotency keys that this activation has taken or rejected. */
@@ -57,12 +52,17 @@ export class Activation {
   onIdle: (() => void) | undefined;
   /** Rows that wait, by `seq`. */
   readonly inbox: InboxRow[];
-  readonly intake = new SerialQueue();
   readonly restored = deferred<boolean>();
   readonly released = deferred<void>();
   readonly actor: ConversationActor;
   readonly #writes: FencedWrites;
   #value: StateValue = "restoring";
+  // made when a Run needs them: most conversations in memory only rest
+  #intake: SerialQueue | undefined;
+  #abort: AbortController | undefined;
+  #history: ConversationHistory | undefined;
+  #wire: WireCheckpoint | undefined;
+  #window: BranchWindow | undefined;
   #ended = false;
 
   constructor(
@@ -106,6 +106,23 @@ export class Activation {
     this.actor.start();
   }
 
+  /** Commands, one after the other. */
+  get intake(): SerialQueue {
+    return (this.#intake ??= new SerialQueue());
+  }
+  /** Aborted when the activation ends, whatever ends it: every port listens to it. */
+  get abort(): AbortController {
+    return (this.#abort ??= new AbortController());
+  }
+  get history(): ConversationHistory {
+    return (this.#history ??= new ConversationHistory());
+  }
+  get wire(): WireCheckpoint {
+    return (this.#wire ??= new WireCheckpoint());
+  }
+  get window(): BranchWindow {
+    return (this.#window ??= new BranchWindow());
+  }
   get context(): ChartContext {
     return this.actor.getSnapshot().context;
   }
@@ -177,6 +194,15 @@ export class Activation {
     void this.commit(() => ({
       runsChanged: [{ runId, status: outcome.kind, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) }],
     }));
+  }
+
+  /** Gives back what only a Run needs; the next one loads it again. */
+  slim(): void {
+    if (this.phase !== "idle") return;
+    this.#history = undefined;
+    this.#wire = undefined;
+    this.#window = undefined;
+    if (this.lastRun) this.lastRun.compiled = undefined;
   }
 
   /** Forgets Runs that ended before `beforeMs`, and their streams; the store has them. */
@@ -267,7 +293,7 @@ export class Activation {
     if (this.#ended) return;
     this.#ended = true;
     const release = this.actor.getSnapshot().context?.release ?? "port-failed";
-    this.abort.abort();
+    this.#abort?.abort();
     for (const run of this.runs.values()) {
       run.board?.dispose();
       run.accepted.resolve(false);

@@ -29,7 +29,11 @@ export class Sweeper {
   async sweep(): Promise<void> {
     const { clock, log, settings, store } = this.#deps;
     log.prune(clock.now(), settings.outputRetentionMs);
-    for (const activation of this.#registry.all()) activation.forgetEnded(clock.now() - settings.outputRetentionMs);
+    for (const activation of this.#registry.all()) {
+      activation.forgetEnded(clock.now() - settings.outputRetentionMs);
+      const { lastRun } = activation;
+      if (lastRun && clock.now() - (lastRun.row.endedAt ?? 0) >= settings.passivateParkedMs) activation.slim();
+    }
     this.#streams.prune();
     for (const activation of this.#registry.all()) await this.#passivateParked(activation);
     // a database that is away is met again at the next round
