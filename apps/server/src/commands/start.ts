@@ -15,7 +15,11 @@ export const startCommand = defineCommand({
     const server = await startServer(config);
     if (!signals.asked) print(banner(config, server));
     signals.onStop((signal) => {
-      process.stderr.write(`${signal}: stopping; open Runs get at most ${Math.round(config.drainMs / 1000)} s\n`);
+      // the terminal has written ^C
+      const lead = process.stderr.isTTY ? "\n" : "";
+      process.stderr.write(
+        `${lead}${signal}: stopping; open Runs get at most ${Math.round(config.drainMs / 1000)} s\n`,
+      );
       server.stop().then(
         () => process.exit(exitCodes.ok),
         (error: unknown) => {

@@ -88,10 +88,16 @@ function events(rows: readonly TimelineRow[]): string {
       event,
       from === to ? to : `${from} → ${to}`,
       Object.entries(detail)
-        .map(([name, value]) => `${name}=${String(value)}`)
+        .map(([name, value]) => `${name}=${detailText(name, value)}`)
         .join(" "),
     ]),
   );
+}
+
+/** Deadlines are moments, 0 is none. */
+function detailText(name: string, value: string | number | boolean | null): string {
+  if (typeof value !== "number" || !name.endsWith("Deadline")) return String(value);
+  return value === 0 ? "none" : new Date(value).toISOString();
 }
 
 function chart({ chart: stored }: ConversationView): string {
