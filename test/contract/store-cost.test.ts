@@ -19,15 +19,21 @@ import {
   write,
 } from "./store-samples.ts";
 
+const NODE = "cost" as NodeId;
+/** What all connections of a measurement are called. */
+const NAME = `chartroom ${NODE}`;
+
 /** A conversation that grows by turns, as the runtime writes them. */
 class Growing {
   readonly id = "growing";
   readonly store: ConversationStore;
+  readonly #url: string;
   head: CheckpointNode | undefined;
   #made = 0;
 
-  constructor(store: ConversationStore) {
+  constructor(store: ConversationStore, url: string) {
     this.store = store;
+    this.#url = url;
   }
 
   node(added: readonly string[]): CheckpointNode {
@@ -36,7 +42,7 @@ class Growing {
     return node;
   }
 
-  /** Messages by the hundred, to have a long conversation soon. */
+  /** Messages by the hundred, and keys of an inbox long taken, to have a long conversation soon. */
   async fill(messages: number): Promise<void> {
     const held = await take(this.store, this.id);
     for (let done = 0; done < messages; done += 100) {
@@ -50,6 +56,10 @@ class Growing {
       });
     }
     await this.store.release(held.lease);
+    const sql = connect(this.#url, { name: NAME });
+    await sql`insert into applied (conversation_id, key, seq, state)
+      select ${this.id}, 'old-' || n, -n, 'taken' from generate_series(1, ${messages}::int) n`;
+    await sql.end();
   }
 
   /** One turn with a tool call, from its activation to its end: every part of a barrier occurs. */
@@ -104,14 +114,13 @@ async function touched(sql: Sql): Promise<number> {
 async function costOf(work: (conversation: Growing) => Promise<void>): Promise<number> {
   const { url, drop } = await createDatabase();
   const sql = connect(url);
-  const nodeId = "cost" as NodeId;
-  const { store, close } = openStore({ url, nodeId, clock: systemClock, connections: 1 });
+  const { store, close } = openStore({ url, nodeId: NODE, clock: systemClock, connections: 1 });
   const before = await touched(sql);
-  await work(new Growing(store));
+  await work(new Growing(store, url));
   await close();
   // a connection reports what it did at its end
   const open = async (): Promise<number> => {
-    const rows = await sql`select from pg_stat_activity where application_name = ${`chartroom ${nodeId}`}`;
+    const rows = await sql`select from pg_stat_activity where application_name = ${NAME}`;
     return rows.length;
   };
   await expect.poll(open, { timeout: 10_000 }).toBe(0);

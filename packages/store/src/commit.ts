@@ -86,14 +86,19 @@ const PARTS: readonly ((sql: Sql, barrier: FoldedBarrier) => Part | undefined)[]
             where (old.wire_state is null and excluded.wire_state is not null) or (excluded.delivered and not old.delivered))`,
     ),
 
-  (sql, { checkpointDelivered = [] }) =>
-    checkpointDelivered.length === 0
-      ? undefined
-      : sql`
+  // as an insert that meets the row, since that finds it by its whole key on every plan
+  (sql, { checkpointDelivered }) =>
+    rowsOf(
+      checkpointDelivered,
+      (id) => id,
+      (ids) => sql`
         , checkpoint_delivered as (
-          update checkpoint c set delivered = true from mine
-          where c.conversation_id = mine.id and not c.delivered
-            and c.id = any (${named(sql, checkpointDelivered, (id) => id)}))`,
+          insert into checkpoint as old (conversation_id, id, added, length, delivered)
+          select mine.id, c.id, c.added, c.length, true
+          from mine, json_array_elements_text(${ids}::text::json) as r (id), lateral (
+            select id, added, length from checkpoint where conversation_id = mine.id and id = r.id limit 1) c
+          on conflict (conversation_id, id) do update set delivered = true where not old.delivered)`,
+    ),
 
   (sql, { anchors }) =>
     rowsOf(

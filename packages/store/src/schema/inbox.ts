@@ -26,7 +26,8 @@ export const applied = snakeCase.table(
     seq: bigint({ mode: "number" }).notNull(),
     state: text().$type<InboxRow["state"]>().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.conversationId, t.key] })],
+  // the key first: see the indexes of `run`
+  (t) => [primaryKey({ columns: [t.key, t.conversationId] })],
 );
 
 /** A member's request id belongs to one conversation for ever; `generation` counts its uses. */

@@ -21,7 +21,7 @@ import { bigint, boolean, bytea, index, integer, json, jsonb, primaryKey, snakeC
 
 /*
  * An index begins with the conversation only where it is partial. A key that names one row (a Run's id, a request, a call)
- * is then never found by reading all rows of its conversation, whatever the planner thinks of the tables' sizes.
+ * is then never found by reading all rows of its conversation, whatever the planner thinks of the sizes of tables.
  */
 
 export const run = snakeCase.table(
@@ -84,7 +84,7 @@ export const toolCall = snakeCase.table(
     /** `display` of the result, which is bytes. */
     display: bytea(),
   },
-  (t) => [primaryKey({ columns: [t.conversationId, t.callId] }), index("tool_call_run").on(t.runId, t.seq)],
+  (t) => [primaryKey({ columns: [t.callId, t.conversationId] }), index("tool_call_run").on(t.runId, t.seq)],
 );
 
 export const modelCall = snakeCase.table(

@@ -70,7 +70,7 @@ CREATE TABLE "applied" (
 	"key" text,
 	"seq" bigint NOT NULL,
 	"state" text NOT NULL,
-	CONSTRAINT "applied_pkey" PRIMARY KEY("conversation_id","key")
+	CONSTRAINT "applied_pkey" PRIMARY KEY("key","conversation_id")
 );
 --> statement-breakpoint
 CREATE TABLE "inbox" (
@@ -156,7 +156,7 @@ CREATE TABLE "tool_call" (
 	"deadline" bigint NOT NULL,
 	"result" json,
 	"display" bytea,
-	CONSTRAINT "tool_call_pkey" PRIMARY KEY("conversation_id","call_id")
+	CONSTRAINT "tool_call_pkey" PRIMARY KEY("call_id","conversation_id")
 );
 --> statement-breakpoint
 CREATE TABLE "trace" (
