@@ -2,7 +2,6 @@ import type {
   CanonicalMessage,
   CheckpointId,
   CheckpointNode,
-  HistoryId,
   InputAnchor,
   ToolCallRecord,
   ToolResultRecord,
@@ -11,13 +10,10 @@ import type {
 import { appendNode, type Chain, pathTo } from "./chain.ts";
 import { idsOf } from "./opening.ts";
 import { olderThanHead } from "./relate.ts";
+import { type Branch, type Common, mostInCommon, seenAtHead } from "./common.ts";
 import { inputOfEvent, spaceOf } from "./ids.ts";
-
-/** A branch to compare with: its head, and the rows of its chain, root first. */
-export interface Branch {
-  readonly head: CheckpointId;
-  readonly messages: readonly CanonicalMessage[];
-}
+import { isHidden, saysSame } from "./same.ts";
+import { openCalls } from "./view.ts";
 
 export interface Adoption {
   /**
@@ -52,38 +48,35 @@ export function adopt(
 ): Adoption {
   const theirs = imported.filter((message) => message.role !== "system");
   const systems = imported.filter((message) => message.role === "system");
-  let best: { readonly branch: Branch; readonly common: number; readonly ours: number } | undefined;
-  for (const branch of branches) {
-    const found = commonPart(theirs, branch.messages);
-    if (best === undefined || found.common > best.common) best = { branch, ...found };
-  }
   if (theirs.length === 0 && head !== undefined) {
     const relation = olderThanHead(chain, head, undefined, message);
     if (relation.kind === "stale") return { ...UNCHANGED, kind: "stale", base: head };
     if (imported.length === 0) return { ...UNCHANGED, kind: "rewind", base: undefined };
   }
-  if (best === undefined || best.common === 0) return whole(imported, chain);
+  const found = mostInCommon(theirs, chain, branches);
+  if (found === undefined) return whole(imported, chain);
 
-  const { branch, common, ours } = best;
+  const { told, ours } = found;
+  const common = found.theirs;
   const rest = theirs.slice(common);
-  const ownSystems = branch.messages.filter((message) => message.role === "system");
+  const ownSystems = told.branch.messages.filter((message) => message.role === "system");
   const sameSystems =
     systems.length === 0 ||
     (systems.length === ownSystems.length && systems.every((message, at) => saysSame(message, ownSystems[at])));
-  if (!sameSystems) return underNewSystem({ systems, rest, common, ours, branch, chain });
+  if (!sameSystems) return underNewSystem(systems, rest, found, chain);
 
-  const settle = resultsFor(openAt(branch.messages.slice(0, ours)), rest);
+  const settle = resultsFor(openCalls(told.messages.slice(0, ours)), rest);
   const more = rest.slice(settle.length);
+  const end = told.whole && told.messages.slice(ours).every(isHidden);
   if (more.length === 0) {
-    const end = ours === branch.messages.length || behindIsHidden(branch.messages.slice(ours));
-    const place = end ? { base: branch.head, nodes: [] } : nodeAt(chain, branch, ours);
+    const place = end ? { base: told.branch.head, nodes: [], below: 0 } : nodeAt(chain, found);
     const relation = head === undefined ? undefined : standing(chain, head, place, message);
     if (relation === undefined || relation.kind === "rewind")
       return { ...UNCHANGED, kind: "rewind", base: relation?.base ?? place.base, nodes: place.nodes, common, settle };
     return { ...UNCHANGED, kind: relation.kind, base: relation.base, common, settle };
   }
-  const place = nodeAt(chain, branch, ours);
-  const grown = grow(chain, place.base, ours, rest);
+  const place = nodeAt(chain, found);
+  const grown = grow(chain, place.base, place.below, rest);
   return { ...UNCHANGED, kind: "branch", ...grown, nodes: [...place.nodes, ...grown.nodes], messages: rest, common };
 }
 
@@ -135,137 +128,18 @@ function turnsOf(messages: readonly CanonicalMessage[]): readonly (readonly Cano
 }
 
 /** The client's system text changed: a branch from the root with the new one, and behind it our rows as they are. */
-function underNewSystem(parts: {
-  readonly systems: readonly CanonicalMessage[];
-  readonly rest: readonly CanonicalMessage[];
-  readonly common: number;
-  readonly ours: number;
-  readonly branch: Branch;
-  readonly chain: Chain;
-}): Adoption {
-  const kept = parts.branch.messages.slice(0, parts.ours).filter((message) => message.role !== "system");
-  const grown = grow(parts.chain, undefined, 0, [...parts.systems, ...kept, ...parts.rest]);
-  return { ...UNCHANGED, kind: "branch", ...grown, messages: [...parts.systems, ...parts.rest], common: parts.common };
-}
-
-/** How many of their messages ours say too, from the first on, and how many of ours that takes. */
-function commonPart(
-  theirs: readonly CanonicalMessage[],
-  ours: readonly CanonicalMessage[],
-): { readonly common: number; readonly ours: number } {
-  let common = 0;
-  // what counts: a match of what somebody said, or of one and the same row; equal words of two servers are not enough
-  let sure = { common: 0, ours: 0 };
-  for (let at = 0; at < ours.length && common < theirs.length; at += 1) {
-    const mine = ours[at];
-    const said = theirs[common];
-    if (mine === undefined || said === undefined) break;
-    if (mine.id === said.id || saysSame(said, mine) || saysFlattened(said, mine)) {
-      common += 1;
-      if (mine.id === said.id || !isHidden(mine)) sure = { common, ours: at + 1 };
-    } else if (!isHidden(mine) && !(isSilentRound(mine) && saysFlattened(said, ours[at + 1]))) {
-      break;
-    }
-  }
-  return sure;
-}
-
-/** What the server added on its own: a client that rebuilds its history does not send it back. */
-function isHidden(message: CanonicalMessage): boolean {
-  const space = spaceOf(message.id)?.space;
-  return message.role === "system" || space === "request-context" || space === "runtime" || space === "summary";
-}
-
-function behindIsHidden(messages: readonly CanonicalMessage[]): boolean {
-  return messages.every(isHidden);
-}
-
-/** Whether two messages say the same, whoever wrote them down. */
-export function saysSame(a: CanonicalMessage, b: CanonicalMessage | undefined): boolean {
-  if (b === undefined || a.role !== b.role) return false;
-  if (a.content.kind === "assistant" && b.content.kind === "assistant") {
-    const left = a.content.record;
-    const right = b.content.record;
-    return (
-      shownText(left.blocks) === shownText(right.blocks) &&
-      left.calls.length === right.calls.length &&
-      left.calls.every((call, at) => sameCall(call, right.calls[at]))
-    );
-  }
-  if (a.content.kind === "toolResult" && b.content.kind === "toolResult") {
-    // a call has one result for ever: the same id is the same result, however the client writes it down
-    if (a.content.result.callId === b.content.result.callId) return true;
-    return (
-      a.content.result.toolName === b.content.result.toolName &&
-      a.content.result.text.trim() === b.content.result.text.trim()
-    );
-  }
-  if (a.content.kind === "parts" && b.content.kind === "parts") return saidText(a) === saidText(b);
-  return false;
-}
-
-/** Whether a client that keeps text alone means this message: an answer without its calls, or a result as a user's text. */
-function saysFlattened(said: CanonicalMessage, mine: CanonicalMessage | undefined): boolean {
-  if (mine?.content.kind === "toolResult" && said.role === "user")
-    return saidText(said) === `[Tool Result]\n${mine.content.result.text}`.trim();
-  if (mine?.content.kind !== "assistant" || said.content.kind !== "assistant") return false;
-  const { calls, blocks } = mine.content.record;
-  return (
-    calls.length > 0 &&
-    said.content.record.calls.length === 0 &&
-    shownText(said.content.record.blocks) === shownText(blocks)
-  );
-}
-
-/** A round that shows no text: a client that keeps text alone has nothing of it but the results. */
-function isSilentRound(message: CanonicalMessage): boolean {
-  const { content } = message;
-  return content.kind === "assistant" && content.record.calls.length > 0 && shownText(content.record.blocks) === "";
-}
-
-function shownText(blocks: readonly { readonly type: string; readonly text: string }[]): string {
-  return blocks
-    .filter((block) => block.type === "text")
-    .map((block) => block.text)
-    .join("")
-    .trim();
-}
-
-/** The user's own words: the last text part; what the server put before them is not the client's to repeat. */
-function saidText(message: CanonicalMessage): string {
-  if (message.content.kind !== "parts") return "";
-  const texts = message.content.parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  return (message.role === "user" && message.origin === "user" ? (texts.at(-1) ?? "") : texts.join("\n")).trim();
-}
-
-function sameCall(a: ToolCallRecord, b: ToolCallRecord | undefined): boolean {
-  if (b === undefined || a.name !== b.name) return false;
-  if (a.arguments === b.arguments) return true;
-  try {
-    return sorted(JSON.parse(a.arguments)) === sorted(JSON.parse(b.arguments));
-  } catch {
-    return false;
-  }
-}
-
-/** JSON of a value with its keys in order, for comparing. */
-function sorted(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    typeof inner === "object" && inner !== null && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  );
-}
-
-function openAt(messages: readonly CanonicalMessage[]): readonly ToolCallRecord[] {
-  const settled = new Set<string>();
-  for (const message of messages.toReversed()) {
-    if (message.content.kind === "toolResult") settled.add(message.content.result.callId);
-    else if (message.content.kind === "assistant")
-      return message.content.record.calls.filter((call) => !settled.has(call.id));
-    else return [];
-  }
-  return [];
+function underNewSystem(
+  systems: readonly CanonicalMessage[],
+  rest: readonly CanonicalMessage[],
+  found: Common,
+  chain: Chain,
+): Adoption {
+  const { told, ours } = found;
+  const atEnd = told.whole && told.messages.slice(ours).every(isHidden);
+  const ownRows = atEnd ? seenAtHead(chain, told.branch) : told.messages.slice(0, ours);
+  const kept = ownRows.filter((message) => message.role !== "system");
+  const grown = grow(chain, undefined, 0, [...systems, ...kept, ...rest]);
+  return { ...UNCHANGED, kind: "branch", ...grown, messages: [...systems, ...rest], common: found.theirs };
 }
 
 /** The leading results of `messages` that answer one of `open`, each call once. */
@@ -285,19 +159,20 @@ export function resultsFor(
 interface Located {
   readonly base: CheckpointId | undefined;
   readonly nodes: readonly CheckpointNode[];
+  /** Messages of the chain up to there. */
+  readonly below: number;
 }
 
-/** The node after the first `count` messages of a branch; a new one where no node ends there. */
-function nodeAt(chain: Chain, branch: Branch, count: number): Located {
-  if (count === 0) return { base: undefined, nodes: [] };
-  const path = pathTo(chain, branch.head);
-  const at = path.findIndex((node) => node.length >= count);
-  const node = path[at];
-  if (node === undefined || node.length === count) return { base: node?.id ?? branch.head, nodes: [] };
-  const before = node.length - node.added.length;
-  const added: readonly HistoryId[] = node.added.slice(0, count - before);
+/** The node at which the common part ends; a new one where no node ends there. */
+function nodeAt(chain: Chain, { told, ours }: Common): Located {
+  const below = told.chainCount(ours) ?? 0;
+  const path = pathTo(chain, told.branch.head);
+  const node = path.find((candidate) => candidate.length >= below);
+  if (below === 0 || node === undefined) return { base: undefined, nodes: [], below: 0 };
+  if (node.length === below) return { base: node.id, nodes: [], below };
+  const added = node.added.slice(0, below - (node.length - node.added.length));
   const part = appendNode(chain, node.parent, added);
-  return { base: part.id, nodes: [part] };
+  return { base: part.id, nodes: [part], below };
 }
 
 /** How a client that stands at `place` stands to our head. A place within a node counts as the node below it. */

@@ -1,5 +1,6 @@
-export * from "./adopt.ts";
+export { type Adoption, adopt, resultsFor } from "./adopt.ts";
 export * from "./chain.ts";
+export type { Branch } from "./common.ts";
 export * from "./compaction.ts";
 export { type ContextSection, contextParts, sectionsOf } from "./context.ts";
 export { cutText, RESULT_LIMIT } from "./cut.ts";

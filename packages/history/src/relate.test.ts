@@ -1,8 +1,10 @@
-import type { Blob, BlobId, CheckpointId, UserMessage } from "@chartroom/domain";
+import type { Blob, BlobId, CanonicalMessage, CheckpointId, HistoryId, UserMessage } from "@chartroom/domain";
 import { describe, expect, test } from "vitest";
-import { adopt, resultsFor, saysSame } from "./adopt.ts";
-import { appendNode, extendChain } from "./chain.ts";
+import { adopt, resultsFor } from "./adopt.ts";
+import { appendNode, dropState, extendChain, pathTo } from "./chain.ts";
+import { compact } from "./compaction.ts";
 import { relate } from "./relate.ts";
+import { saysSame } from "./same.ts";
 import { call, Conversation, parts, record, result, runOf, said, section, userMessage } from "./samples.ts";
 import { appendResults, appendStep } from "./step.ts";
 import { openCalls } from "./view.ts";
@@ -54,13 +56,43 @@ class Published {
     return relate(outlineOf(state), this.chat.chain, this.chat.view.head, message);
   }
 
-  adopt(state: Uint8Array, message?: UserMessage) {
+  decode(state: Uint8Array) {
     const read = decodeCheckpoint(state, (id) => this.blobs.get(id));
     if (!read.ok) throw new Error(read.kind);
+    return read.value;
+  }
+
+  /** Rows of the head's chain, root first. */
+  all(): readonly CanonicalMessage[] {
+    const { chain, view, rows } = this.chat;
+    return pathTo(chain, view.head).flatMap((node) => node.added.map((id) => rows.get(id)!));
+  }
+
+  adopt(state: Uint8Array, message?: UserMessage) {
     const head = this.chat.view.head!;
-    return adopt(read.value.messages, this.chat.chain, head, [{ head, messages: this.chat.view.messages }], message);
+    return adopt(
+      this.decode(state).messages,
+      this.chat.chain,
+      head,
+      [{ head, messages: this.chat.view.messages }],
+      message,
+    );
   }
 }
+
+const shownSystem = (text: string): CanonicalMessage => ({
+  id: `imported:0:${text}` as HistoryId,
+  role: "system",
+  origin: "prompt",
+  content: { kind: "parts", parts: parts(text) },
+});
+const shownUser = (text: string): CanonicalMessage => ({ ...shownSystem(text), role: "user", origin: "user" });
+const shownAnswer = (text: string): CanonicalMessage => ({
+  ...shownSystem(text),
+  role: "assistant",
+  origin: "assistant",
+  content: { kind: "assistant", record: record(runOf("x"), 0, [said(text)]) },
+});
 
 function outlineOf(state: Uint8Array): Outline {
   const read = readState(state);
@@ -229,6 +261,39 @@ describe("adopt", () => {
     const head = made.chat.view.head!;
     const adoption = adopt(older.messages, made.chat.chain, head, [{ head, messages: made.chat.view.messages }, older]);
     expect(adoption).toMatchObject({ kind: "rewind", base: made.heads[1] });
+  });
+
+  test("after a compaction, with all states forgotten: stale, gone back, and a new system text", () => {
+    const made = published("one", "two");
+    made.chat.compacted(compact({ ...made.chat.place(runOf("c")), summary: "short", window: 10, opening: [] }));
+    made.publish(true);
+    made.turn("three");
+    const [state, base] = [made.states.at(-1)!, made.chat.view.head!];
+    made.turn("four", { delivered: false });
+    const head = made.chat.view.head!;
+    for (const id of made.chat.chain.nodes.keys()) dropState(made.chat.chain, id);
+    const branches = [{ head, messages: made.all() }];
+    const { messages } = made.decode(state);
+    expect(made.relate(state)).toEqual({ kind: "foreign" });
+    expect(adopt(messages, made.chat.chain, head, branches)).toMatchObject({ kind: "stale", base: head });
+    const before = made.decode(made.states[1]!).messages;
+    expect(adopt(before, made.chat.chain, head, branches)).toMatchObject({
+      kind: "rewind",
+      base: made.heads[1],
+      nodes: [],
+    });
+    made.turn("five");
+    const now = { head: made.chat.view.head!, messages: made.all() };
+    expect(adopt(messages, made.chat.chain, now.head, [now])).toMatchObject({ kind: "rewind", base, nodes: [] });
+
+    const shown = ["one", "two", "three", "four", "five"].flatMap((text) => [
+      shownUser(text),
+      shownAnswer(`re: ${text}`),
+    ]);
+    const renewed = adopt([shownSystem("new"), ...shown], made.chat.chain, now.head, [now]);
+    expect(renewed).toMatchObject({ kind: "branch", common: 10, messages: [shownSystem("new")] });
+    const added = renewed.nodes.flatMap((node) => node.added);
+    expect(added.slice(1)).toEqual(made.chat.view.messages.map((row) => row.id));
   });
 
   test("a client that says nothing yet: new turns that were not delivered stay", () => {

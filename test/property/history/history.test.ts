@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { play } from "./play.ts";
-import { checkpoints, prefixRule, retriesStand, together, validRequests } from "./properties.ts";
+import { checkpoints, nothingDropped, prefixRule, retriesStand, together, validRequests } from "./properties.ts";
 import { life } from "./script.ts";
 
 const RUNS = Number(process.env["HISTORY_RUNS"] ?? 2_000);
@@ -11,7 +11,7 @@ test(`random lives keep the prefix, stay valid, retry to the same bytes and surv
   let takeovers = 0;
   fc.assert(
     fc.property(life, (events) => {
-      const listener = together(prefixRule(), validRequests(), retriesStand(), checkpoints());
+      const listener = together(prefixRule(), validRequests(), nothingDropped(), retriesStand(), checkpoints());
       play(events, {
         ...listener,
         modelCall(call) {

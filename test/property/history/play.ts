@@ -44,6 +44,8 @@ export interface Listener {
   /** A retry opened its turn again. */
   retried?(before: string, after: string): void;
   checkpoint?(server: Server, state: Uint8Array, rewritten: boolean): void;
+  /** A client that had not gone back said something new; `head` is where the conversation stood before. */
+  wentOn?(server: Server, head: CheckpointId): void;
   /** A new server took the conversation over from the client alone. */
   takenOver?(from: Server, to: Server): void;
 }
@@ -93,9 +95,12 @@ class Player {
 
   event(event: Event): void {
     switch (event.kind) {
-      case "turn":
+      case "turn": {
+        const { head } = this.#server.view;
         this.#turn(event.turn, this.#message(event.turn));
+        if (head !== undefined) this.#listener.wentOn?.(this.#server, head);
         break;
+      }
       case "rewind":
       case "edit":
       case "repeat":

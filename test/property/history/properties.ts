@@ -1,5 +1,5 @@
 import type { CheckpointId, ModelMessage } from "@chartroom/domain";
-import { EMPTY_VIEW, encodeCheckpoint, project, readState } from "@chartroom/history";
+import { EMPTY_VIEW, encodeCheckpoint, isOn, project, readState } from "@chartroom/history";
 import type { Captured, Listener } from "./play.ts";
 import { type Server, SYSTEM } from "./server.ts";
 
@@ -59,6 +59,14 @@ export function firstDifference(before: string, now: string): string {
   let at = 0;
   while (at < before.length && before[at] === now[at]) at += 1;
   return `…${before.slice(Math.max(0, at - 60), at + 60)} | ${now.slice(Math.max(0, at - 10), at + 60)}`;
+}
+
+/** A turn is never dropped: whoever goes on goes on from where the conversation stood, lost checkpoints or not. */
+export function nothingDropped(): Listener {
+  return {
+    wentOn: (server, head) =>
+      demand(isOn(server.chain, server.view.head, head), "the conversation did not go on from its head"),
+  };
 }
 
 /** What every provider demands of a request. */
@@ -191,6 +199,7 @@ function outlineOf(state: Uint8Array) {
 export function together(...listeners: readonly Listener[]): Required<Listener> {
   return {
     modelCall: (call) => listeners.forEach((listener) => listener.modelCall?.(call)),
+    wentOn: (server, head) => listeners.forEach((listener) => listener.wentOn?.(server, head)),
     retried: (before, after) => listeners.forEach((listener) => listener.retried?.(before, after)),
     checkpoint: (server, state, rewritten) =>
       listeners.forEach((listener) => listener.checkpoint?.(server, state, rewritten)),

@@ -15,6 +15,7 @@ import {
   chainOf,
   createProjector,
   decodeCheckpoint,
+  dropState,
   EMPTY_VIEW,
   encodeCheckpoint,
   extendChain,
@@ -81,8 +82,9 @@ export class Server {
     this.view = made.view;
   }
 
-  /** Everything in memory is lost; the database stays. */
+  /** Everything in memory is lost, the states by which a client is recognised included; the database stays. */
   restart(): void {
+    for (const id of this.chain.nodes.keys()) dropState(this.chain, id);
     this.chain = chainOf([...this.chain.nodes.values()], [...this.chain.anchors]);
     this.moveTo(this.view.head);
   }
