@@ -124,6 +124,16 @@ export class WireClient {
     };
   }
 
+  /** A Run request with an action of the test's own. */
+  action(
+    action: NonNullable<MessageInitShape<typeof agent.ConversationActionSchema>["action"]>,
+    more: { readonly runId?: string; readonly state?: Uint8Array } = {},
+  ): ClientInit {
+    const request = this.runRequest("", more);
+    if (request.message?.case === "runRequest") Object.assign(request.message.value, { action: { action } });
+    return request;
+  }
+
   close(): void {
     this.peer.close();
   }
@@ -153,13 +163,12 @@ export class WireStream {
   down: Reception;
   /** Number of the next append. */
   seqno = 0;
-  #call: OpenCall | undefined;
 
   constructor(client: WireClient, requestId: string, headers: Headers) {
     this.client = client;
     this.requestId = requestId;
     this.headers = headers;
-    this.down = new Reception(this);
+    this.down = new Reception(this, undefined);
   }
 
   /** Opens a downlink; a second one goes beside the first until the server closes that. */
@@ -176,8 +185,7 @@ export class WireStream {
         encodeFrame(0, toBinary(aiserver.BidiRequestIdSchema, create(aiserver.BidiRequestIdSchema, { requestId }))),
       );
     else call.up.on("error", () => undefined);
-    this.#call = call;
-    this.down = new Reception(this);
+    this.down = new Reception(this, call);
     this.down.read(call, client.dialect);
     return this.down;
   }
@@ -191,18 +199,20 @@ export class WireStream {
 
   /**
    * Sends a message in its turn, or as the append of a given number (which moves nothing on). Resolves with the answer of
-   * an append; a stream has none. An append that fails rejects unless `mayFail`.
+   * an append; a stream has none. An append that fails rejects unless `mayFail`. `over`: the downlink whose call a message
+   * goes up on, where both are one.
    */
   async send(
     message: ClientInit | Uint8Array,
-    options: { readonly seqno?: number; readonly mayFail?: boolean } = {},
+    options: { readonly seqno?: number; readonly mayFail?: boolean; readonly over?: Reception } = {},
   ): Promise<Reply | undefined> {
     const bytes =
       message instanceof Uint8Array
         ? message
         : toBinary(wire.AgentClientMessageSchema, create(wire.AgentClientMessageSchema, message));
     if (this.client.transport === "run") {
-      if (this.#call?.up.writable) this.#call.up.write(encodeFrame(0, bytes));
+      const up = (options.over ?? this.down).call?.up;
+      if (up?.writable === true) up.write(encodeFrame(0, bytes));
       return undefined;
     }
     const reply = await this.client.peer.send(
@@ -218,7 +228,7 @@ export class WireStream {
 
   /** The connection of the newest downlink breaks: nothing is said to the server. */
   lose(): void {
-    this.#call?.abort();
+    this.down.call?.abort();
   }
 
   // -- what most tests say
@@ -250,9 +260,9 @@ export class WireStream {
       },
     });
   }
-  answer(exec: Pick<ExecRequest, "id" | "execId">, message: ExecAnswer, mayFail = false): Promise<Reply | undefined> {
+  answer(exec: Pick<ExecRequest, "id" | "execId">, message: ExecAnswer, over = this.down): Promise<Reply | undefined> {
     const body: ClientBody = { case: "execClientMessage", value: { id: exec.id, execId: exec.execId, message } };
-    return this.send({ message: body }, { mayFail });
+    return this.send({ message: body }, { over });
   }
   /** Acknowledges the blobs that came while the client did not. */
   async acknowledge(): Promise<void> {
@@ -266,20 +276,21 @@ export class WireStream {
       client.state = toBinary(wire.ConversationStateStructureSchema, message.value);
     if (message.case === "execServerMessage") {
       const answer = client.onExec(message.value);
-      if (answer !== undefined) void this.answer(message.value, answer).catch(() => undefined);
+      if (answer !== undefined) void this.answer(message.value, answer, reception).catch(() => undefined);
     }
     if (message.case !== "kvServerMessage") return;
     const { id, message: kv } = message.value;
     if (kv.case === "setBlobArgs") {
       client.blobs.set(hex(kv.value.blobId), kv.value.blobData);
       if (!client.acknowledges) reception.unacknowledged.push(id);
-      else void this.send(setBlobResult(id)).catch(() => undefined);
+      else void this.send(setBlobResult(id), { over: reception }).catch(() => undefined);
     } else if (kv.case === "getBlobArgs") {
       const data = client.blobs.get(hex(kv.value.blobId));
       const value = data === undefined ? {} : { blobData: data };
-      void this.send({
-        message: { case: "kvClientMessage", value: { id, message: { case: "getBlobResult", value } } },
-      }).catch(() => undefined);
+      void this.send(
+        { message: { case: "kvClientMessage", value: { id, message: { case: "getBlobResult", value } } } },
+        { over: reception },
+      ).catch(() => undefined);
     }
   }
 }
@@ -305,8 +316,12 @@ export class Reception {
   readonly #stream: WireStream;
   #paused: PromiseWithResolvers<void> | undefined;
 
-  constructor(stream: WireStream) {
+  /** The call that it came on; over HTTP/2 also the way up. */
+  readonly call: OpenCall | undefined;
+
+  constructor(stream: WireStream, call: OpenCall | undefined) {
     this.#stream = stream;
+    this.call = call;
   }
 
   get kinds(): readonly string[] {
@@ -381,6 +396,16 @@ export class Reception {
 function must<T>(decoded: Decoded<T>): T {
   if (!decoded.ok) throw new Error(JSON.stringify(decoded.error));
   return decoded.value;
+}
+
+/** The answer to a read: a file of this content. */
+export function readAnswer(exec: ExecRequest, content = "A\n"): ExecAnswer | undefined {
+  if (exec.message.case !== "readArgs") return undefined;
+  const { path } = exec.message.value;
+  return {
+    case: "readResult",
+    value: { result: { case: "success", value: { path, output: { case: "content", value: content }, totalLines: 1 } } },
+  };
 }
 
 /** A message by name, the kind of its content behind a dot: `interactionUpdate.textDelta`. */

@@ -73,7 +73,9 @@ describe.each(WAYS)("the example exchanges over %s", (_, transport, dialect) => 
     await player.play(({ n }) => (n >= 10 && n <= 13) || n >= 18);
     expect(player.kinds.filter((kind) => kind === "kvServerMessage.getBlobArgs").length).toBeGreaterThan(0);
     const told = place.models.requests.at(-1)?.messages;
-    expect(told?.filter(({ role }) => role === "tool")).toMatchObject([{ results: [{ callId: "call_read_8", isError: true }] }]);
+    expect(told?.filter(({ role }) => role === "tool")).toMatchObject([
+      { results: [{ callId: "call_read_8", isError: true }] },
+    ]);
     client.close();
   });
 
