@@ -34,3 +34,4 @@ export { type PendingMarks, plainContract, type ToolContract } from "./wire/pend
 export { type PlainHistory, readPlainHistory } from "./wire/plain.ts";
 export type { BlobLookup } from "./wire/root.ts";
 export { type Outline, type OutlineResult, readState, referencedBlobs } from "./wire/state.ts";
+export { stateSurvivors, type StateSurvivors } from "./wire/survivors.ts";
