@@ -29,7 +29,7 @@ export function stateSurvivors(outline: Outline, blob: (id: BlobId) => Uint8Arra
     const todo = read(dataOf(raw), (data) => fromBinary(agent.TodoItemSchema, data));
     return todo === undefined ? [] : [{ content: todo.content, status: STATUS[todo.status] ?? "pending" }];
   });
-  const over = new Set([agent.GoalStatus.COMPLETE, agent.GoalStatus.CLEARED]);
+  const over: ReadonlySet<agent.GoalStatus> = new Set([agent.GoalStatus.COMPLETE, agent.GoalStatus.CLEARED]);
   const { goalState } = state;
   const goal = goalState === undefined || over.has(goalState.status) ? "" : goalState.objective;
   return { ...(goal === "" ? {} : { goal }), ...(plan === undefined || plan === "" ? {} : { plan }), todos };
