@@ -54,7 +54,7 @@ describe.each(["h1", "h2"] as const)(
       expect(await ada.say(conversation, "remember the word quartz")).toMatchObject({ outcome: "completed" });
       await first.kill("SIGKILL");
 
-      await start();
+      const second = await start();
       const result = await ada.say(conversation, "which word?");
       expect(result).toMatchObject({ outcome: "completed", conversation: conversation.id });
       const [before, after] = vendor.requests
@@ -73,6 +73,12 @@ describe.each(["h1", "h2"] as const)(
       expect(replayed).toMatchObject({ code: 0, stderr: "" });
       const examined = await runProgram(["doctor", conversation.id], settings);
       expect(examined).toMatchObject({ code: 0, stdout: "The history is in order.\n" });
+      // looking needs no server, and leaves none
+      await second.kill("SIGTERM");
+      const without = await runProgram(["replay", conversation.id, "--json"], settings);
+      expect(without).toMatchObject({ code: 0, stderr: "" });
+      expect(JSON.parse(without.stdout)).toMatchObject({ ok: true, activations: 2, state: "idle" });
+      expect(fs.existsSync(path.join(settings.dataFolder, "postgres", "data", "postmaster.pid"))).toBe(false);
     });
 
     it("carries on the turn that it was in, and the client sees its end once", async () => {

@@ -16,6 +16,8 @@ export interface PersonOptions {
   readonly transport?: "h1" | "h2";
   /** Files of the folder that the tools work in. */
   readonly files?: Readonly<Record<string, string>>;
+  /** How often a turn that breaks is tried again; the client's own number by default. */
+  readonly retries?: number;
 }
 
 /** Somebody at a terminal client, in a folder of their own, who says yes to everything. */
@@ -40,6 +42,7 @@ export async function person(url: string, options: PersonOptions = {}): Promise<
     user: yesUser,
     token: options.token,
     transport: options.transport,
+    limits: options.retries === undefined ? undefined : { retries: options.retries, connectRetries: options.retries },
   });
   return {
     client,

@@ -11,6 +11,8 @@ import { stringify } from "yaml";
 export interface ServerSettings {
   /** Content of `chartroom.yaml`; the server listens on a free port of loopback whatever it says. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Files beside it. */
+  readonly files?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
   /** A database to use; without it the server brings its own in `dataFolder`. */
   readonly databaseUrl?: string;
@@ -114,11 +116,19 @@ interface Place {
   remove(): Promise<void>;
 }
 
-function placeOf({ config, env = {}, databaseUrl, dataFolder, ...rest }: ServerSettings & { port?: number }): Place {
+function placeOf({
+  config,
+  files = {},
+  env = {},
+  databaseUrl,
+  dataFolder,
+  ...rest
+}: ServerSettings & { port?: number }): Place {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "chartroom-server-"));
   // Postgres may have to run as another user, who must get in here
   fs.chmodSync(folder, 0o755);
   if (config !== undefined) fs.writeFileSync(path.join(folder, "chartroom.yaml"), stringify(config));
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, name), text);
   const data = dataFolder ?? path.join(folder, "data");
   return {
     folder,
