@@ -4,10 +4,10 @@ import { ConversationService } from "@chartroom/conversation";
 import type { DomainEventListener, ModelDirectory, NodeId } from "@chartroom/domain";
 import { createGateway } from "@chartroom/gateway";
 import { EventFanOut, eventLog } from "@chartroom/observability";
-import { clientCodec, parseBearer } from "@chartroom/protocol";
+import { clientCodec } from "@chartroom/protocol";
 import { openStore } from "@chartroom/store";
 import { createTools } from "@chartroom/tools";
-import { tokenAuthentication } from "./auth.ts";
+import { authentication } from "./auth.ts";
 import type { Config } from "./config/load.ts";
 import { openDatabase } from "./database.ts";
 import { openModels } from "./models.ts";
@@ -67,10 +67,9 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
       events: events.tell,
     });
     store.nodeLease.onLost(() => conversations.loseAll());
-    const authenticate = tokenAuthentication(config.tokens);
     const gateway = createGateway({
       conversations,
-      authenticate: (header) => authenticate(parseBearer(header("authorization"))),
+      authenticate: authentication(config.tokens, config.publicUrl),
       clock: systemClock,
       entropy: systemEntropy,
       apis: [

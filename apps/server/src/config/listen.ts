@@ -10,9 +10,9 @@ export interface TlsFiles {
   readonly key: Buffer;
 }
 
-/** Whether an address can be reached from this machine alone. */
+/** Whether a name or address can be reached from this machine alone. `localhost` and what is below it stand for nothing else. */
 export function isLoopback(host: string): boolean {
-  if (host === "localhost" || host === "::1") return true;
+  if (host === "localhost" || host.endsWith(".localhost") || host === "::1") return true;
   return net.isIPv4(host) && host.startsWith("127.");
 }
 
