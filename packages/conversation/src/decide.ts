@@ -96,7 +96,7 @@ function decideLive(action: Action, view: CommandView): Decision {
     case "startPlan":
     case "executePlan":
     case "asyncAnswer":
-      if (view.duplicate) return { kind: "acknowledge" };
+      if (view.duplicate || repeatsLiving(action, view)) return { kind: "acknowledge" };
       if (phase === "idle") return { kind: "start" };
       return {
         kind: "inbox",
@@ -126,10 +126,17 @@ function decideLive(action: Action, view: CommandView): Decision {
     case "cancel":
       return phase === "active" && current ? { kind: "cancel", runId: current.runId } : { kind: "acknowledge" };
     case "summarize":
-      return phase === "idle" ? { kind: "start" } : { kind: "wait", supersede: false };
+      // a stream carries one Run; the one that lives is not asked to share its own
+      return phase === "idle" ? { kind: "start" } : { kind: "acknowledge" };
     case "resume":
     case "cancelSubagent":
     case "unsupported":
       return { kind: "acknowledge" };
   }
+}
+
+/** The message that opened the Run which lives, or the one that waits, once more: the same event is idempotent. */
+function repeatsLiving(action: Action, { phase, current, waiting }: CommandView): boolean {
+  if (phase === "idle" || !("message" in action) || action.message.messageId === "") return false;
+  return [current, waiting].some((run) => run?.messageId === action.message.messageId);
 }
