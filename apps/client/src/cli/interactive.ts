@@ -41,6 +41,7 @@ export class Interactive {
   async run(resumed: boolean): Promise<number> {
     this.#greet();
     if (resumed) await this.#offerOpenTurn();
+    let pressed = false;
     while (!this.#leaving) {
       const wish = this.#next.shift();
       if (wish !== undefined) {
@@ -48,10 +49,16 @@ export class Interactive {
         continue;
       }
       this.#terminal.hint(IDLE_HINT);
-      const line = await this.#terminal.line(undefined, this.#wake.signal);
-      if (line !== undefined) await this.#do(readTyped(line));
-      else if (this.#ended.length > 0) this.#reportEnded();
-      else break;
+      const read = await this.#terminal.read(this.#wake.signal);
+      if (read.kind === "line") {
+        pressed = false;
+        await this.#do(readTyped(read.text));
+      } else if (this.#ended.length > 0) this.#reportEnded();
+      else if (read.kind === "end" || pressed) break;
+      else {
+        pressed = true;
+        this.#transcript.rows([this.#styles.dim("  Ctrl-C once more, or Ctrl-D, leaves.")]);
+      }
     }
     return EXIT.ok;
   }
@@ -65,8 +72,8 @@ export class Interactive {
       ...this.#client.mcpFailures.map(({ server, reason }) =>
         this.#styles.yellow(`MCP server ${server} did not start: ${oneLine(reason)}`),
       ),
-      "",
     ]);
+    this.#transcript.gap();
   }
 
   #enter(conversation: Conversation): Transcript {
@@ -158,7 +165,10 @@ export class Interactive {
   }
 
   async #take(wish: TurnWish): Promise<void> {
-    if (wish.kind === "message") this.#transcript.rows(this.#echo(wish.text));
+    if (wish.kind === "message") {
+      this.#transcript.rows(this.#echo(wish.text));
+      this.#transcript.gap();
+    }
     const turn = this.#client.runTurn(this.#conversation, wish);
     this.#turn = turn;
     let presses = 0;
@@ -179,7 +189,7 @@ export class Interactive {
     this.#terminal.listen(undefined);
     this.#turn = undefined;
     const { unsent, outcome } = await turn.result;
-    this.#transcript.rows([""]);
+    this.#transcript.gap();
     // what came too late for this turn is the next one, under the id that it was sent with
     if (outcome === "completed") for (const message of unsent) this.#next.push({ kind: "message", ...message });
     else for (const { text } of unsent) this.#transcript.rows([this.#styles.yellow(`  not sent: ${oneLine(text)}`)]);
@@ -188,12 +198,15 @@ export class Interactive {
 
   #typedMeanwhile(turn: Turn, line: string): void {
     const typed = readTyped(line);
-    if (typed.kind === "message") turn.say(typed.text);
-    else if (typed.kind === "quit") {
+    if (typed.kind === "message") {
+      if (turn.say(typed.text) === undefined) this.#terminal.defer(line);
+    } else if (typed.kind === "quit") {
       this.#leaving = true;
       turn.cancel();
-    } else if (typed.kind !== "nothing")
-      this.#transcript.rows([this.#styles.dim("  Commands wait for the end of the turn.")]);
+    } else if (typed.kind !== "nothing") {
+      this.#terminal.defer(line);
+      this.#transcript.rows([this.#styles.dim(`  ${oneLine(line)} waits for the end of the turn.`)]);
+    }
   }
 
   #backgroundEnded(conversation: Conversation, end: BackgroundEnd): void {

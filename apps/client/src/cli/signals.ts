@@ -3,11 +3,11 @@ const SAME_PRESS_MS = 300;
 
 /** Calls `handler` for each press of Ctrl-C and each request to terminate; gives a function that stops it. */
 export function onInterrupt(handler: () => void): () => void {
-  let last = Number.NEGATIVE_INFINITY;
-  const heard = () => {
+  const last = new Map<NodeJS.Signals, number>();
+  const heard = (signal: NodeJS.Signals) => {
     const now = performance.now();
-    if (now - last < SAME_PRESS_MS) return;
-    last = now;
+    if (now - (last.get(signal) ?? Number.NEGATIVE_INFINITY) < SAME_PRESS_MS) return;
+    last.set(signal, now);
     handler();
   };
   process.on("SIGINT", heard);

@@ -333,6 +333,27 @@ describe("a replay after a reconnect shows nothing twice", () => {
     expect(drive.state.text).toBe("One. Two. Three.");
   });
 
+  it("or, where the server says only what followed the checkpoint, that", () => {
+    const drive = live().take(text("Two. "), checkpoint(["b"]), text("More "), failed(lost), ...again);
+    drive.drain();
+    expect(told(drive.take(text("M"), text("ore and"), text(" more.")))).toEqual(["text:and", "text: more."]);
+    expect(drive.state.text).toBe("Two. More and more.");
+  });
+
+  it("whichever it is becomes clear late, and nothing is lost meanwhile", () => {
+    const first = [text("ab"), checkpoint(["b"]), text("aX")];
+    const wholly = live().take(...first, failed(lost), ...again);
+    wholly.drain();
+    expect(told(wholly.take(text("a"), text("b"), text("aXY")))).toEqual(["text:Y"]);
+    const after = live().take(...first, failed(lost), ...again);
+    after.drain();
+    expect(told(after.take(text("a"), text("X"), text("Y")))).toEqual(["text:Y"]);
+    const other = live().take(...first, failed(lost), ...again);
+    other.drain();
+    expect(told(other.take(text("a"), text("Z")))).toEqual(["restarted", "text:aZ"]);
+    expect(other.state.text).toBe("aZ");
+  });
+
   it("where the server goes on without a replay, nothing is void", () => {
     const drive = live().take(text("Two. "), started("b"), checkpoint(["b"]), failed(lost), ...again);
     drive.drain();

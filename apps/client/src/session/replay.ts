@@ -21,41 +21,74 @@ interface ShownTool {
 
 type Tools = Readonly<Record<string, ShownTool>>;
 
+/** Running text that may come again: one of the candidates, in pieces. */
+interface Due {
+  readonly candidates: readonly string[];
+  /** What came since the reconnect and may still be one of them. */
+  readonly said: string;
+}
+
+interface Expected {
+  readonly text: Due;
+  readonly thinking: Due;
+  readonly thoughts: number;
+  readonly tokens: number;
+  readonly tools: Tools;
+}
+
 /**
  * What was shown that no checkpoint covers, and what of it the server is expected to say again after a reconnect
- * (lifecycle: updates that follow the checkpoint, or all of them, come once more). A checkpoint with pending tool calls
- * does not cover the step that asked for them: its state ends before that step.
+ * (lifecycle: updates that follow the checkpoint, or all of them, come once more). The state of a checkpoint with
+ * pending tool calls ends before the step that asked for them, so a server may say that step again from its beginning
+ * or only what followed the checkpoint.
  */
 export interface Replay {
   /** Steps before the present one, as far as no checkpoint covers them. */
   readonly before: Shown;
   readonly step: Shown;
+  /** How much text and thinking of these two the last checkpoint came after. */
+  readonly mark: { readonly text: number; readonly thinking: number };
   /** A tool call was completed: text or calls that follow belong to the next step. */
   readonly stepDone: boolean;
   /** Cards of the whole turn, by call id. */
   readonly tools: Tools;
   /** What may come again; undefined when there was no reconnect. */
-  readonly expected: (Shown & { readonly tools: Tools }) | undefined;
+  readonly expected: Expected | undefined;
 }
 
 const NOTHING: Shown = { text: "", thinking: "", thoughts: 0, tokens: 0 };
-export const FRESH: Replay = { before: NOTHING, step: NOTHING, stepDone: false, tools: {}, expected: undefined };
+const NO_MARK = { text: 0, thinking: 0 };
+const NOT_DUE: Due = { candidates: [""], said: "" };
+export const FRESH: Replay = {
+  before: NOTHING,
+  step: NOTHING,
+  mark: NO_MARK,
+  stepDone: false,
+  tools: {},
+  expected: undefined,
+};
 
 /** A checkpoint: what it covers will not be said again. Cards are known by their id, so they are remembered on. */
 export function atCheckpoint(replay: Replay, pendingCalls: boolean): Replay {
   const cards = Object.entries(replay.tools).map(([id, tool]) => [id, { ...tool, output: "" }] as const);
-  return {
-    ...replay,
-    before: NOTHING,
-    step: pendingCalls ? replay.step : NOTHING,
-    stepDone: pendingCalls && replay.stepDone,
-    tools: pendingCalls ? replay.tools : Object.fromEntries(cards),
-  };
+  const covered = { ...replay, before: NOTHING, step: NOTHING, mark: NO_MARK, stepDone: false };
+  if (!pendingCalls) return { ...covered, tools: Object.fromEntries(cards) };
+  const { step, stepDone } = replay;
+  return { ...covered, step, stepDone, mark: { text: step.text.length, thinking: step.thinking.length } };
 }
 
 /** A new stream: all that no checkpoint covers may come again. */
 export function atReconnect(replay: Replay): Replay {
-  return { ...replay, expected: { ...uncovered(replay), tools: replay.tools } };
+  const { mark, tools } = replay;
+  const { text, thinking, thoughts, tokens } = uncovered(replay);
+  return {
+    ...replay,
+    expected: { text: due(text, mark.text), thinking: due(thinking, mark.thinking), thoughts, tokens, tools },
+  };
+}
+
+function due(shown: string, mark: number): Due {
+  return { candidates: [shown, shown.slice(mark)], said: "" };
 }
 
 /** What no checkpoint covers. */
@@ -90,8 +123,8 @@ export function judge(replay: Replay, event: TurnEvent): Judgement {
     case "tool.output":
       return judgeOutput(replay, event);
     case "thinking.completed": {
-      const due = replay.expected?.thoughts ?? 0;
-      if (due > 0) return swallow(replay, { thoughts: due - 1 });
+      const thoughts = replay.expected?.thoughts ?? 0;
+      if (thoughts > 0) return swallow(replay, { thoughts: thoughts - 1 });
       return pass(remember(replay, { thoughts: replay.step.thoughts + 1 }), event);
     }
     default:
@@ -101,25 +134,46 @@ export function judge(replay: Replay, event: TurnEvent): Judgement {
 
 /** Output tokens that came: gives how many of them are new. */
 export function judgeTokens(replay: Replay, tokens: number): { readonly tokens: number; readonly replay: Replay } {
-  const due = replay.expected?.tokens ?? 0;
-  const again = Math.min(due, tokens);
+  const old = replay.expected?.tokens ?? 0;
+  const again = Math.min(old, tokens);
   const fresh = tokens - again;
-  const next = remember(expect(replay, { tokens: due - again }), { tokens: replay.step.tokens + fresh });
+  const next = remember(expect(replay, { tokens: old - again }), { tokens: replay.step.tokens + fresh });
   return { tokens: fresh, replay: next };
 }
 
 function judgeText(replay: Replay, event: Extract<TurnEvent, { type: "text" | "thinking" }>): Judgement {
   const key = event.type;
-  const cut = afterDue(replay.expected?.[key] ?? "", event.text);
-  if (cut.kind === "again") return swallow(replay, { [key]: cut.due });
-  const next = expect(nextStep(replay), { [key]: "" });
-  if (cut.kind === "new") {
-    return pass(remember(next, { [key]: next.step[key] + cut.text }), { ...event, text: cut.text });
+  const heard = hear(replay.expected?.[key] ?? NOT_DUE, event.text);
+  if (heard.kind === "again") return swallow(replay, { [key]: heard.due });
+  const next = expect(nextStep(replay), { [key]: NOT_DUE, tokens: 0 });
+  const { text } = heard;
+  // thoughts that differ are just further thoughts; an answer that differs makes the former one void
+  if (heard.kind === "new" || key === "thinking") {
+    return pass(remember(next, { [key]: next.step[key] + text }), { ...event, text });
   }
-  // an answer that differs makes the former one void; thoughts that differ are just further thoughts
-  if (key === "thinking") return pass(remember(next, { thinking: next.step.thinking + event.text }), event);
-  const anew = { ...next, before: { ...next.before, text: "" }, step: { ...next.step, text: event.text } };
-  return { event, replay: anew, diverged: true };
+  const anew = {
+    ...next,
+    before: { ...next.before, text: "" },
+    step: { ...next.step, text },
+    mark: { ...next.mark, text: 0 },
+  };
+  return { event: { ...event, text }, replay: anew, diverged: true };
+}
+
+type Heard =
+  /** So far it is what was shown. */
+  | { readonly kind: "again"; readonly due: Due }
+  /** Beyond what was shown. */
+  | { readonly kind: "new"; readonly text: string }
+  /** Not what was shown; `text` is all that came. */
+  | { readonly kind: "other"; readonly text: string };
+
+function hear({ candidates, said: before }: Due, piece: string): Heard {
+  const said = before + piece;
+  const alive = candidates.filter((candidate) => candidate.startsWith(said) || said.startsWith(candidate));
+  if (alive.some((candidate) => candidate.startsWith(said))) return { kind: "again", due: { candidates: alive, said } };
+  if (alive.length === 0) return { kind: "other", text: said };
+  return { kind: "new", text: said.slice(Math.max(...alive.map((candidate) => candidate.length))) };
 }
 
 function judgeOpening(replay: Replay, event: Extract<TurnEvent, { type: "tool.partial" | "tool.started" }>): Judgement {
@@ -140,27 +194,14 @@ function judgeCompleted(replay: Replay, event: Extract<TurnEvent, { type: "tool.
 }
 
 function judgeOutput(replay: Replay, event: Extract<TurnEvent, { type: "tool.output" }>): Judgement {
-  const due = replay.expected?.tools[event.callId];
-  const cut = afterDue(due?.output ?? "", event.text);
+  const known = replay.expected?.tools[event.callId];
+  const heard = hear({ candidates: [known?.output ?? ""], said: "" }, event.text);
   const rest = (output: string) =>
-    due === undefined ? {} : { tools: { ...replay.expected?.tools, [event.callId]: { ...due, output } } };
-  if (cut.kind === "again") return swallow(replay, rest(cut.due));
-  const text = cut.kind === "new" ? cut.text : event.text;
+    known === undefined ? {} : { tools: { ...replay.expected?.tools, [event.callId]: { ...known, output } } };
+  if (heard.kind === "again") return swallow(replay, rest((known?.output ?? "").slice(event.text.length)));
   const shown = toolOf(replay, event.callId);
-  const output = shown.output.length > MAX_REMEMBERED_CHARS ? shown.output : shown.output + text;
-  return pass(expect(withTool(replay, event.callId, { ...shown, output }), rest("")), { ...event, text });
-}
-
-type Cut =
-  | { readonly kind: "again"; readonly due: string }
-  | { readonly kind: "new"; readonly text: string }
-  | { readonly kind: "other" };
-
-/** How a piece stands to what is due: part of it, beyond it, or something else. */
-function afterDue(due: string, text: string): Cut {
-  if (due === "") return { kind: "new", text };
-  if (due.startsWith(text)) return { kind: "again", due: due.slice(text.length) };
-  return text.startsWith(due) ? { kind: "new", text: text.slice(due.length) } : { kind: "other" };
+  const output = shown.output.length > MAX_REMEMBERED_CHARS ? shown.output : shown.output + heard.text;
+  return pass(expect(withTool(replay, event.callId, { ...shown, output }), rest("")), { ...event, text: heard.text });
 }
 
 /** Something new begins: the next step, if the calls of this one are done. */
@@ -171,7 +212,7 @@ function nextStep(replay: Replay): Replay {
 
 /** News of a call come after the words of its step: words that did not come again by now will not. */
 function replayed(replay: Replay): Replay {
-  return expect(replay, NOTHING);
+  return expect(replay, { text: NOT_DUE, thinking: NOT_DUE, thoughts: 0, tokens: 0 });
 }
 
 function toolOf(replay: Replay, callId: string): ShownTool {
@@ -186,7 +227,7 @@ function remember(replay: Replay, change: Partial<Shown>): Replay {
   return { ...replay, step: { ...replay.step, ...change } };
 }
 
-function expect(replay: Replay, change: Partial<Shown & { tools: Tools }>): Replay {
+function expect(replay: Replay, change: Partial<Expected>): Replay {
   return replay.expected === undefined ? replay : { ...replay, expected: { ...replay.expected, ...change } };
 }
 
@@ -198,6 +239,6 @@ function pass(replay: Replay, event: TurnEvent): Judgement {
   return { event, replay, diverged: false };
 }
 
-function swallow(replay: Replay, change: Partial<Shown & { tools: Tools }> = {}): Judgement {
+function swallow(replay: Replay, change: Partial<Expected> = {}): Judgement {
   return { replay: expect(replay, change), diverged: false };
 }

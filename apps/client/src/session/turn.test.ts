@@ -1,9 +1,12 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { blobId, blobIdBytes, wrap } from "@chartroom/protocol";
 import { AgentMode, AgentRunRequestSchema } from "@chartroom/protocols/agent";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { eventually } from "../../test/eventually.ts";
 import { eventsOf, only, resultOf, say, SETTINGS, Stage } from "../../test/clients.ts";
 import type { FakeRun } from "../../test/fake-server.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 let stage: Stage;
 beforeEach(async () => {
@@ -169,9 +172,9 @@ describe.each(SETTINGS)("a turn over $name", (setting) => {
     const client = await stage.client(server, setting);
     const turn = client.runTurn(await client.newConversation("demo"), { kind: "message", text: "Build" });
     const run = await server.run(0);
-    await expect
-      .poll(() => run.received.some((message) => JSON.stringify(message.message.value, noBigInt).includes("ready")))
-      .toBe(true);
+    await eventually(() =>
+      run.received.some((message) => JSON.stringify(message.message.value, noBigInt).includes("ready")),
+    ).toBe(true);
     turn.cancel();
     const events = await eventsOf(turn);
     expect(resultOf(events)).toMatchObject({ outcome: "cancelled" });
@@ -428,9 +431,7 @@ describe("blobs and the checkpoint", () => {
     const conversation = await first.newConversation("demo");
     first.runTurn(conversation, { kind: "message", text: "Long work" });
     const second = await stage.client(server);
-    await expect
-      .poll(async () => (await second.resumeConversation(conversation.id))?.openTurn?.checkpointed)
-      .toBe(true);
+    await eventually(async () => (await second.resumeConversation(conversation.id))?.openTurn?.checkpointed).toBe(true);
     const again = await second.resumeConversation(conversation.id);
     if (again === undefined) throw new Error("not found");
     expect(again.openTurn).toMatchObject({ text: "Long work", checkpointed: true });
@@ -492,6 +493,7 @@ describe("while a turn runs", () => {
     const turn = client.runTurn(await client.newConversation("demo"), { kind: "message", text: "Go" });
     const sent = turn.say("Too late");
     expect((await turn.result).unsent).toEqual([sent]);
+    expect(turn.say("Even later")).toBeUndefined();
   });
 
   it("a message survives a drop: it goes out again on the new stream under its id", async () => {

@@ -105,8 +105,12 @@ export class Turn implements AsyncIterable<TurnEvent> {
     return this.#events[Symbol.asyncIterator]();
   }
 
-  /** Sends a user message on the live stream (a soft interrupt); it waits where there is no stream at the moment. */
-  say(text: string, messageId: string = this.#ports.entropy.uuid()): SentMessage {
+  /**
+   * Sends a user message on the live stream (a soft interrupt); it waits where there is no stream at the moment.
+   * Undefined when the turn is over: then nobody has it.
+   */
+  say(text: string, messageId: string = this.#ports.entropy.uuid()): SentMessage | undefined {
+    if (this.#state.phase === "done") return undefined;
     const message = { messageId, text };
     this.#take({ type: "say", message });
     return message;

@@ -1,10 +1,13 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { eventually } from "../../test/eventually.ts";
 import { systemClock } from "../system.ts";
 import { childEnvironment, shellProgram } from "./environment.ts";
 import { type BackgroundEnd, type ShellRequest, Shells } from "./shells.ts";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 let folder: string;
 let shells: Shells;
@@ -47,7 +50,7 @@ function heard(command: string, text: string, rest: Partial<ShellRequest> = {}, 
 }
 
 async function untilGone(pid: number): Promise<void> {
-  await expect.poll(() => isGone(pid), { timeout: 10_000 }).toBe(true);
+  await eventually(() => isGone(pid)).toBe(true);
 }
 
 function isGone(pid: number): boolean {
@@ -152,7 +155,7 @@ describe("a command in the background", () => {
     );
     if (outcome.kind !== "background") throw new Error(outcome.kind);
     expect(shells.type(outcome.shell.id, "hello\n")).toEqual({ ok: true, before: 0 });
-    await expect.poll(() => fs.readFileSync(outcome.shell.file, "utf8")).toBe("got hello\n");
+    await eventually(() => fs.readFileSync(outcome.shell.file, "utf8")).toBe("got hello\n");
     expect(shells.stop(outcome.shell.id)).toBe(true);
     expect(await ended.promise).toMatchObject({ aborted: true });
     expect(shells.type(outcome.shell.id, "x")).toEqual({ ok: false });

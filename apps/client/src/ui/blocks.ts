@@ -94,7 +94,7 @@ export function usageRow(usage: TurnUsage, context: { used: number; max: number 
 /** `1234` → `1.2k`. */
 export function short(count: number): string {
   if (count < 1000) return String(count);
-  if (count < 1_000_000) return `${trimmed(count / 1000)}k`;
+  if (count < 999_500) return `${trimmed(count / 1000)}k`;
   return `${trimmed(count / 1_000_000)}M`;
 }
 

@@ -115,7 +115,9 @@ function recall(line: Line, place: number): Edited {
   return { line: { ...line, text, cursor: text.length, place, draft }, action: undefined };
 }
 
+/** Characters of a key; none for keys that a terminal tells with an escape sequence. */
 function printable(sequence: string): string {
+  if (sequence.startsWith("\x1b")) return "";
   // oxlint-disable-next-line no-control-regex
   return sequence.replaceAll(/[\x00-\x1f\x7f]/g, "");
 }

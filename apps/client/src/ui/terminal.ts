@@ -22,6 +22,9 @@ export interface TypedListener {
   end(): void;
 }
 
+/** What came of waiting for a line: `interrupt` is Ctrl-C, `end` Ctrl-D or the end of the input. */
+export type Read = { readonly kind: "line"; readonly text: string } | { readonly kind: "interrupt" | "end" };
+
 interface Question {
   readonly text: string;
   readonly keys: string;
@@ -42,7 +45,7 @@ export class Terminal implements Paper {
   #prompt = PROMPT;
   #hint = "";
   #question: Question | undefined;
-  #waitingLine: ((text: string | undefined) => void) | undefined;
+  #reader: ((read: Read) => void) | undefined;
   /** Lines that were sent before anybody waited for them. */
   readonly #ahead: string[] = [];
   #partial: string | undefined;
@@ -82,6 +85,11 @@ export class Terminal implements Paper {
     this.#schedule();
   }
 
+  /** Keeps a line for whoever reads the next one. */
+  defer(line: string): void {
+    this.#ahead.push(line);
+  }
+
   row(text: string): void {
     this.#rows.push(text);
     this.#schedule();
@@ -106,24 +114,33 @@ export class Terminal implements Paper {
     this.#schedule();
   }
 
-  /** Waits for a line; undefined when the input ends, at Ctrl-C on an empty line, or when `signal` aborts. */
-  line(prompt: string = PROMPT, signal?: AbortSignal): Promise<string | undefined> {
-    const ahead = prompt === PROMPT ? this.#ahead.shift() : undefined;
-    if (ahead !== undefined) return Promise.resolve(ahead);
+  /** Waits for the next line of the conversation; one that was sent before is the next. */
+  read(signal?: AbortSignal): Promise<Read> {
+    const ahead = this.#ahead.shift();
+    return ahead === undefined ? this.#read(PROMPT, signal) : Promise.resolve({ kind: "line", text: ahead });
+  }
+
+  /** Waits for an answer in words; undefined when there is none to be had. */
+  async line(prompt: string, signal?: AbortSignal): Promise<string | undefined> {
+    const read = await this.#read(prompt, signal);
+    return read.kind === "line" ? read.text : undefined;
+  }
+
+  #read(prompt: string, signal: AbortSignal | undefined): Promise<Read> {
     return new Promise((resolve) => {
-      const done = (text: string | undefined) => {
+      const done = (read: Read) => {
         signal?.removeEventListener("abort", aborted);
-        this.#waitingLine = undefined;
+        this.#reader = undefined;
         this.#prompt = PROMPT;
         this.#schedule();
-        resolve(text);
+        resolve(read);
       };
-      const aborted = () => done(undefined);
+      const aborted = () => done({ kind: "end" });
       signal?.addEventListener("abort", aborted, { once: true });
       this.#prompt = prompt;
-      this.#waitingLine = done;
+      this.#reader = done;
       this.#schedule();
-      if (this.#closed || signal?.aborted) done(undefined);
+      if (this.#closed || signal?.aborted) done({ kind: "end" });
     });
   }
 
@@ -163,7 +180,7 @@ export class Terminal implements Paper {
   }
 
   readonly #onEnd = (): void => {
-    this.#waitingLine?.(undefined);
+    this.#reader?.({ kind: "end" });
     this.#question?.resolve(undefined);
     this.#listener?.end();
   };
@@ -174,11 +191,11 @@ export class Terminal implements Paper {
     this.#line = line;
     this.#schedule();
     if (action?.kind === "submit") {
-      if (this.#waitingLine !== undefined) this.#waitingLine(action.text);
+      if (this.#reader !== undefined) this.#reader({ kind: "line", text: action.text });
       else if (this.#listener !== undefined) this.#listener.line(action.text);
       else this.#ahead.push(action.text);
-    } else if (action !== undefined) {
-      if (this.#waitingLine !== undefined) this.#waitingLine(undefined);
+    } else if (action?.kind === "interrupt" || action?.kind === "end") {
+      if (this.#reader !== undefined) this.#reader(action);
       else if (action.kind === "interrupt") this.#listener?.interrupt();
       else this.#listener?.end();
     }

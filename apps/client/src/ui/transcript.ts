@@ -73,6 +73,13 @@ export class Transcript {
     this.#current = undefined;
   }
 
+  /** Sets what follows off from what is there. */
+  gap(): void {
+    this.#begin("rows");
+    this.#paper.row("");
+    this.#last = undefined;
+  }
+
   event(event: TurnEvent): void {
     const { dim, yellow, cyan } = this.#styles;
     switch (event.type) {
