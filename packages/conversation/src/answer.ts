@@ -1,45 +1,101 @@
-import type { Downlink, RunId } from "@chartroom/domain";
+import { readState } from "@chartroom/history";
+import type { CheckpointId, Downlink, RunId, RunRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
+import { lackAll } from "./checkpoint-publisher.ts";
+import type { ClientStream } from "./client-stream.ts";
 import { failure, terminalOf } from "./failures.ts";
+import type { LiveRun } from "./live-run.ts";
 import { plainScope, rebuildMessages } from "./rebuild.ts";
 
-/** Answers an ended Run from the store: committed text and tool cards as updates, the checkpoint, `turn_ended`, the terminal. */
-export async function answerFromStore(activation: Activation, runId: RunId, downlink: Downlink): Promise<void> {
-  const { store, codec, log } = activation.deps;
+/**
+ * Answers an ended Run to a transport that comes after it: from the log where that holds all of it, else from the store:
+ * committed text and tool cards, the checkpoint with the blobs that the client lacks, `turn_ended`, the terminal
+ * (lifecycle spec, section 6). `state`: what the client brought, serialized.
+ */
+export async function answerFromStore(
+  activation: Activation,
+  runId: RunId,
+  stream: ClientStream,
+  downlink: Downlink,
+  state: Uint8Array = new Uint8Array(),
+): Promise<void> {
+  const { store, codec } = activation.deps;
+  if (stream.attached) stream.downlink?.end({ kind: "error", failure: failure("REPLACED") });
+  stream.leave();
+  stream.take(downlink);
+  downlink.onLost(() => stream.leave());
   const live = activation.runs.get(runId);
-  const replayed =
-    live &&
-    log.subscribe(
-      activation.conversationId,
-      runId,
-      { kind: "runStart" },
-      {
-        streamId: downlink.streamId,
-        entry: (entry) => downlink.write(entry.bytes),
-        terminal: (terminal) => downlink.end(terminal),
-        lagged: () => downlink.end({ kind: "error", failure: failure("REPLACED") }),
-      },
-    );
-  if (replayed && typeof replayed === "object") {
-    downlink.onDrain(() => replayed.resume());
-    downlink.onLost(() => replayed.close());
-    return;
-  }
   const row = live?.row ?? (await store.run(activation.lease, { runId }));
   if (!row) return downlink.end({ kind: "error", failure: failure("NOT_FOUND") });
   await activation.loadHistory();
+  if (live && isComplete(activation, live) && replay(activation, live, stream)) return;
   const calls = await store.toolCalls(activation.lease, runId);
   const own = activation.history.view.messages.filter((message) => message.runId === runId);
   for (const { frames } of rebuildMessages(activation, own, calls, plainScope(activation, runId)))
-    for (const frame of frames) downlink.write(frame);
-  const head = activation.history.view.head && activation.history.chain.nodes.get(activation.history.view.head);
-  if (head?.wireState && row.finalHead === head.id) downlink.write(codec.checkpoint(head.wireState));
-  if (row.status === "completed") downlink.write(codec.update({ kind: "turnEnded", usage: {} }));
-  if (!row.delivered && !downlink.closed) void activation.commit(() => ({ runsChanged: [{ runId, delivered: true }] }));
-  downlink.end(
-    terminalOf({
-      kind: row.status === "waiting" || row.status === "running" ? "failed" : row.status,
-      code: row.failureCode ?? null,
-    }),
+    for (const frame of frames) stream.writeDirect(frame);
+  await giveHead(activation, row, stream, state);
+  if (!stream.attached) return;
+  if (row.status === "completed") stream.writeDirect(codec.update({ kind: "turnEnded", usage: {} }));
+  if (!row.delivered) {
+    if (live) live.row = { ...live.row, delivered: true };
+    void activation.commit(() => ({ runsChanged: [{ runId, delivered: true }] }));
+  }
+  const ended = row.status !== "waiting" && row.status !== "running";
+  stream.terminal(
+    terminalOf({ kind: ended ? row.status : "failed", code: row.failureCode ?? null }, live?.failureDetail),
   );
+}
+
+/** The log holds all of the Run, and of its last checkpoint the client has every blob. */
+function isComplete(activation: Activation, { row, restored }: LiveRun): boolean {
+  const final = row.finalHead && activation.history.chain.nodes.get(row.finalHead);
+  return !restored && (!final || final.delivered);
+}
+
+function replay(activation: Activation, { row }: LiveRun, stream: ClientStream): boolean {
+  const { conversationId, deps } = activation;
+  const subscription = deps.log.subscribe(conversationId, row.runId, { kind: "runStart" }, stream);
+  if (typeof subscription === "string") return false;
+  stream.subscription = subscription;
+  return true;
+}
+
+/** The Run's last checkpoint, while it is the head: its blobs first, then, when they are acknowledged, the update. */
+async function giveHead(activation: Activation, row: RunRow, stream: ClientStream, brought: Uint8Array): Promise<void> {
+  const { history, deps } = activation;
+  const node = row.finalHead && history.chain.nodes.get(row.finalHead);
+  if (!node?.wireState || history.view.head !== node.id) return;
+  const acknowledged = node.delivered || (await giveBlobs(activation, node.id, node.wireState, stream, brought));
+  if (!acknowledged || !stream.attached) return;
+  stream.writeDirect(deps.codec.checkpoint(node.wireState));
+  if (!node.delivered) activation.delivered(node.id);
+}
+
+async function giveBlobs(
+  activation: Activation,
+  head: CheckpointId,
+  state: Uint8Array,
+  stream: ClientStream,
+  brought: Uint8Array,
+): Promise<boolean> {
+  const { wire, deps } = activation;
+  const read = readState(brought);
+  if (read.ok) for (const id of [...read.outline.roots, ...read.outline.turns]) wire.hold(id);
+  if (wire.head === undefined) {
+    await lackAll(activation, state);
+    wire.state = state;
+    wire.head = head;
+  }
+  const given = Promise.all(
+    [...wire.lacking].map(async ([id, data]) => {
+      const taken = await stream.setBlob(id, data, deps.codec, (_, bytes) => stream.writeDirect(bytes));
+      if (taken) wire.hold(id);
+      return taken;
+    }),
+  ).then((taken) => !taken.includes(false));
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = deps.clock.setTimeout(() => resolve(false), deps.settings.ackMs);
+  const acknowledged = await Promise.race([given, late]);
+  deps.clock.clearTimeout(timer);
+  return acknowledged;
 }

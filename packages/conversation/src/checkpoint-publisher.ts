@@ -44,7 +44,7 @@ function newestState(chain: Chain, head: CheckpointId): Uint8Array | undefined {
 }
 
 /** The first state of an activation: all that it names and the client is not known to hold. */
-async function lackAll(activation: Activation, state: Uint8Array): Promise<void> {
+export async function lackAll(activation: Activation, state: Uint8Array): Promise<void> {
   const { wire, deps, member } = activation;
   const read = readState(state);
   if (!read.ok) return;

@@ -156,7 +156,7 @@ export class ConversationService implements Conversations {
   }
 
   async query(generation: Generation, reply: QueryReply): Promise<Receipt> {
-    const at = this.#streams.stream(generation);
+    const at = this.#streams.clientOf(generation);
     const place = at?.stream.queryPlace(reply.queryId);
     if (!at || !place || !at.run.board?.answer(place, reply)) return this.#late("query answer without an open query");
     await at.run.board?.flushed();

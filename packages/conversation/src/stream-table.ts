@@ -2,13 +2,19 @@ import type { Downlink, Generation, MemberId, ReplayFrom, RunId, RunRequest, Str
 import type { Activation } from "./activation.ts";
 import { answerFromStore } from "./answer.ts";
 import { attachDownlink } from "./attachment.ts";
-import type { ClientStream } from "./client-stream.ts";
+import { ClientStream } from "./client-stream.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** What a generation's downlink gets. */
 type Carried =
   | { readonly kind: "run"; readonly activation: Activation; readonly run: LiveRun; readonly from: ReplayFrom }
-  | { readonly kind: "answer"; readonly activation: Activation; readonly runId: RunId; readonly request: RunRequest };
+  | {
+      readonly kind: "answer";
+      readonly activation: Activation;
+      readonly runId: RunId;
+      readonly request: RunRequest;
+      readonly stream: ClientStream;
+    };
 
 /** Which generation carries which Run, and the downlinks that came before their Run was known. */
 export class StreamTable {
@@ -22,7 +28,20 @@ export class StreamTable {
 
   /** The generation is answered from the store. */
   answer(generation: Generation, activation: Activation, runId: RunId, request: RunRequest): void {
-    this.#set(generation, { kind: "answer", activation, runId, request });
+    this.#set(generation, {
+      kind: "answer",
+      activation,
+      runId,
+      request,
+      stream: new ClientStream(generation, runId),
+    });
+  }
+
+  /** The stream of a generation, whether its Run lives or is answered from the store. */
+  clientOf(generation: Generation): { readonly stream: ClientStream; readonly activation: Activation } | undefined {
+    const carried = this.#carried.get(generation.streamId);
+    if (carried?.kind !== "answer") return this.stream(generation);
+    return carried.activation.ended ? undefined : carried;
   }
 
   /** The stream of a generation whose Run is in memory. */
@@ -109,11 +128,12 @@ export class StreamTable {
       const { activation, run, from } = carried;
       const stream = activation.streams.get(generation.streamId);
       const now = (stream && activation.runs.get(stream.runId)) ?? run;
-      if (now.ended) void answerFromStore(activation, now.row.runId, downlink);
+      if (now.ended) void answerFromStore(activation, now.row.runId, activation.stream(generation, now), downlink);
       else attachDownlink(activation, now, generation, downlink, from);
       return { activation, runId: now.row.runId };
     }
-    void answerFromStore(carried.activation, carried.runId, downlink);
-    return { activation: carried.activation, runId: carried.runId };
+    const { activation, runId, stream, request } = carried;
+    void answerFromStore(activation, runId, stream, downlink, request.state);
+    return { activation, runId };
   }
 }

@@ -8,23 +8,21 @@ export async function finalizeRun({ activation, run, send }: PortCall): Promise<
   const endedAt = activation.deps.clock.now();
   const status: RunStatus = outcome.kind;
   const followUp = activation.waitingRun ? undefined : openFollowUp(activation, run);
+  const { head } = activation.history.view;
+  const ended = {
+    status,
+    endedAt,
+    ...(outcome.code ? { failureCode: outcome.code } : {}),
+    ...(head ? { finalHead: head } : {}),
+  };
   const done = await activation.commit(() => ({
-    runsChanged: [
-      {
-        runId: run.row.runId,
-        status,
-        endedAt,
-        partial: null,
-        ...(outcome.code ? { failureCode: outcome.code } : {}),
-        ...(activation.history.view.head ? { finalHead: activation.history.view.head } : {}),
-      },
-    ],
+    runsChanged: [{ runId: run.row.runId, partial: null, ...ended }],
     // a Run that failed before its first commit is written here
     ...(run.accepted.settled ? {} : { runsOpened: [run.row] }),
     ...followUp?.barrier,
   }));
   if (!done) return;
-  run.row = { ...run.row, status, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) };
+  run.row = { ...run.row, ...ended };
   run.accepted.resolve(true);
   run.stopped.resolve(true);
   if (followUp) followUp.announce();

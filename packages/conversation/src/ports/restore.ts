@@ -46,7 +46,8 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   const { context } = chart;
   // a Run that was accepted in the moment before the kill waits without the chart knowing it
   const waits = runs.findLast((row) => row.status === "waiting");
-  const known = runs.find((row) => row.runId === context.runId);
+  // one whose outcome is committed has ended: nobody is attached, a late transport is answered from the store
+  const known = runs.find((row) => row.runId === context.runId && row.endedAt === undefined);
   const current = known ?? waits;
   const waiting = known ? waits : undefined;
   for (const row of [current, waiting]) if (row) revive(activation, row, runs);
