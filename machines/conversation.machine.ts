@@ -21,6 +21,7 @@ const fresh = {
   attempt: 0,
   retryAfterMs: 0,
   compacted: false,
+  asked: false,
   openCalls: 0,
   outcome: null,
   stop: null,
@@ -30,6 +31,7 @@ const noWaiting = {
   nextRunId: null,
   nextRunKind: "turn",
   nextAttached: false,
+  nextAsked: false,
   nextParkDeadline: 0,
   followUp: false,
 } as const;
@@ -144,7 +146,7 @@ export const conversationMachine = setup({
     preparedToSummarize: ({ context, event }) => isCurrent(context, event) && context.runKind === "summarize",
     completedWithInbox: ({ context, event }) => isCurrent(context, event) && context.joins > 0,
     isParked: ({ context }) => !context.attached && !context.nextAttached,
-    mayCallModel: ({ context }) => context.attached,
+    mayCallModel: ({ context }) => context.attached || context.asked,
     mayRetry: ({ context, event }) =>
       isCurrent(context, event) &&
       event.type === "model.failed" &&
@@ -177,6 +179,7 @@ export const conversationMachine = setup({
             maxAttempts: context.maxAttempts,
             maxSteps: context.maxSteps,
             attached: false,
+            asked: false,
             nextAttached: false,
             release: null,
           }
@@ -184,7 +187,7 @@ export const conversationMachine = setup({
     ),
     adoptRun: assign(({ event }) =>
       event.type === "run.requested"
-        ? { ...fresh, runId: event.runId, runKind: event.kind, attached: false, parkDeadline: 0 }
+        ? { ...fresh, runId: event.runId, runKind: event.kind, asked: event.asked, attached: false, parkDeadline: 0 }
         : {},
     ),
     adoptWaiting: assign(({ context }) => ({
@@ -192,6 +195,7 @@ export const conversationMachine = setup({
       runId: context.nextRunId,
       runKind: context.nextRunKind,
       attached: context.nextAttached,
+      asked: context.nextAsked,
       parkDeadline: context.nextParkDeadline,
       urgency: "border" as const,
       ...noWaiting,
@@ -202,6 +206,7 @@ export const conversationMachine = setup({
             nextRunId: event.runId,
             nextRunKind: event.kind,
             nextAttached: false,
+            nextAsked: event.asked,
             followUp: event.followUp,
             nextParkDeadline: 0,
           }
@@ -247,7 +252,9 @@ export const conversationMachine = setup({
     ),
     notePrepared: assign(({ event }) => (event.type === "prepared" ? { joins: event.joins } : {})),
     noteAppended: assign(({ event }) =>
-      event.type === "interrupt.settled" ? { joins: event.joins, urgency: "border" as const, attempt: 0 } : {},
+      event.type === "interrupt.settled"
+        ? { joins: event.joins, urgency: "border" as const, attempt: 0, asked: true }
+        : {},
     ),
     noteAttached: assign({ attached: true, parkDeadline: 0 }),
     noteParked: assign(({ event }) =>
@@ -261,7 +268,7 @@ export const conversationMachine = setup({
       step: context.attempt === 0 ? context.step + 1 : context.step,
       retryAfterMs: 0,
     })),
-    endStep: assign({ attempt: 0 }),
+    endStep: assign({ attempt: 0, asked: false }),
     noteFailure: assign(({ context, event }) =>
       event.type === "model.failed" ? { attempt: context.attempt + 1, retryAfterMs: event.retryAfterMs } : {},
     ),
@@ -494,7 +501,8 @@ export const conversationMachine = setup({
       states: {
         gate: {
           id: "gate",
-          description: "A model step does not begin without a transport: nobody would read it.",
+          description:
+            "A model step does not begin without a transport, nobody would read it; unless an inbox entry asks for it.",
           always: [
             {
               guard: "inboxNotEmpty",
@@ -587,7 +595,7 @@ export const conversationMachine = setup({
           states: {
             waiting: {
               id: "compactionGate",
-              description: "A summary is a model call too: it does not begin without a transport.",
+              description: "A summary is a model call too.",
               always: { guard: "mayCallModel", target: "summarizing" },
               on: {
                 "run.attached": [

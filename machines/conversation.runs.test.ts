@@ -65,6 +65,29 @@ describe("transports", () => {
     }
   });
 
+  it("I10 an inbox row asks for one Step, not for those behind it", () => {
+    const chart = conversationIn("app");
+    chart.send(events.parked(), events.joined(0));
+    expect([chart.state, chart.context.asked]).toEqual([idOf("str"), true]);
+    chart.send(events.failed(true));
+    chart.clock.increment(bounds.retryDelay);
+    expect([chart.state, chart.context.step]).toEqual([idOf("str"), 2]);
+    chart.send({ type: "model.toolCalls", runId: "r1", calls: 1 }, events.recorded(1), events.settled(0));
+    expect([chart.state, chart.context.asked]).toEqual([idOf("gat"), false]);
+  });
+
+  it("I10 a Run that the inbox opened is asked for, one that waited too; a Run of a client is not", () => {
+    const asked = conversationIn("idl");
+    asked.send(events.requested("r1", { asked: true }), events.prepared());
+    expect(asked.state).toBe(idOf("str"));
+    const waited = conversationIn("clo");
+    waited.send(events.requested("r2", { asked: true }), events.of("run.closed"));
+    expect(waited.context).toMatchObject({ runId: "r2", asked: true, nextAsked: false });
+    const replaced = conversationIn("clo");
+    replaced.send(events.requested("r2", { asked: true }), events.requested("r3"), events.of("run.closed"));
+    expect(replaced.context).toMatchObject({ runId: "r3", asked: false });
+  });
+
   it("I10 the model pass in flight goes on without one, and its retry waits", () => {
     const chart = conversationIn("str");
     chart.send(events.parked());
@@ -102,6 +125,7 @@ describe("Runs", () => {
       nextRunId: "r3",
       nextRunKind: "turn",
       nextAttached: false,
+      nextAsked: false,
       nextParkDeadline: 0,
       followUp: false,
     });
@@ -128,7 +152,7 @@ describe("Runs", () => {
   it("I6 the one that waits begins at the end of the other, with what was reported of it and nothing of the other", () => {
     const chart = conversationIn("cco");
     chart.send(events.of("compaction.committed"), events.of("model.completed"), events.filled("now", 2));
-    chart.send(events.requested("r2", { kind: "summarize", followUp: true }), events.attached("r2"));
+    chart.send(events.requested("r2", { kind: "summarize", followUp: true, asked: true }), events.attached("r2"));
     chart.send(events.of("checkpoint.committed"), { type: "checkpoint.published", runId: "r1", delivered: true });
     chart.send(events.of("run.finalized"), events.of("run.closed"));
     expect(chart.state).toBe(idOf("pre"));
@@ -145,11 +169,13 @@ describe("Runs", () => {
       compacted: false,
       openCalls: 0,
       attached: true,
+      asked: true,
       joins: 2,
       urgency: "border",
       nextRunId: null,
       nextRunKind: "turn",
       nextAttached: false,
+      nextAsked: false,
       followUp: false,
       outcome: null,
       stop: null,
@@ -270,6 +296,7 @@ describe("restore", () => {
     maxAttempts: 99,
     maxSteps: 99,
     attached: true,
+    asked: true,
     joins: 0,
     compacted: true,
     release: "passivated" as const,
@@ -290,6 +317,7 @@ describe("restore", () => {
         maxAttempts: 3,
         maxSteps: 20,
         attached: false,
+        asked: false,
         release: null,
       });
       expect(chart.runs.map(({ input }) => input)).toEqual([

@@ -118,6 +118,16 @@ const rows: Readonly<Record<string, Row>> = {
   ...scoped("capacity.evicted"),
   "prepared · attached": { act: send(events.prepared()) },
   "prepared · no transport": { before: parked, act: send(events.prepared()) },
+  "prepared · no transport, opened by the inbox": {
+    reach: {
+      pre: () => {
+        const chart = conversationIn("idl");
+        chart.send(events.requested("r1", { asked: true }));
+        return chart;
+      },
+    },
+    act: send(events.prepared()),
+  },
   "prepared · inbox filled": { act: send(events.prepared(1)) },
   "prepared · summarize Run, attached": { kind: "summarize", act: send(events.prepared(1)) },
   "prepared · summarize Run, no transport": { kind: "summarize", before: parked, act: send(events.prepared()) },

@@ -162,7 +162,15 @@ export type OpenConversation = ReturnType<typeof openConversation>;
 /** Events as the tests send them; `r1` is the current Run, `r2` the one that waits. */
 export const events = {
   requested: (runId: string, more: Partial<Extract<ConversationEvent, { type: "run.requested" }>> = {}) =>
-    ({ type: "run.requested", runId, kind: "turn", followUp: false, parkDeadline: 900_000, ...more }) as const,
+    ({
+      type: "run.requested",
+      runId,
+      kind: "turn",
+      followUp: false,
+      asked: false,
+      parkDeadline: 900_000,
+      ...more,
+    }) as const,
   filled: (urgency: "border" | "settle" | "now", joins = 1) => ({ type: "inbox.filled", joins, urgency }) as const,
   attached: (runId = "r1") => ({ type: "run.attached", runId }) as const,
   parked: (runId = "r1") => ({ type: "run.parked", runId, parkDeadline: 900_000 }) as const,

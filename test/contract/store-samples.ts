@@ -183,7 +183,16 @@ export function chart(
         compacted: false,
       },
       ...{ openCalls: 0, attached: false, joins: 0, urgency: "border", nextRunId: null, nextRunKind: "turn" },
-      ...{ nextAttached: false, followUp: false, outcome: null, stop: null, callDeadline: 0, parkDeadline: 0 },
+      ...{
+        nextAttached: false,
+        nextAsked: false,
+        asked: false,
+        followUp: false,
+        outcome: null,
+        stop: null,
+        callDeadline: 0,
+        parkDeadline: 0,
+      },
       ...more,
     } as ChartContext,
   };

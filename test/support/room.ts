@@ -34,16 +34,17 @@ export const bob: Principal = { member: "bob" as MemberId, team: "team" as TeamI
 type ClientInit = MessageInitShape<typeof agent.AgentClientMessageSchema>;
 
 let counter = 0;
+/** Ids of Runs are unique everywhere: rooms of one process share their count. */
+let uuids = 0;
 const unique = (name: string): string => `${name}-${process.pid}-${(counter++).toString().padStart(4, "0")}`;
 
 /** The conversations of one process on a real store, without a gateway. */
 export function openRoom(
   store: ConversationStore,
-  models: ScriptedModels,
+  models: Pick<ScriptedModels, "directory">,
   options: { readonly settings?: Partial<ConversationSettings>; readonly clock?: Clock } = {},
 ) {
   const events: DomainEvent[] = [];
-  let uuid = 0;
   const service = new ConversationService({
     store,
     log: new LocalOutputLog(),
@@ -53,7 +54,7 @@ export function openRoom(
     clock: options.clock ?? systemClock,
     entropy: {
       uuid: () =>
-        `00000000-0000-7000-8000-${process.pid.toString(16).padStart(6, "0")}${(Date.now() % 4096).toString(16).padStart(3, "0")}${(uuid++).toString(16).padStart(3, "0")}`,
+        `00000000-0000-7000-8000-${process.pid.toString(16).padStart(6, "0")}${(uuids++).toString(16).padStart(6, "0")}`,
       random: () => 0.5,
     },
     settings: { ...defaultSettings, ...options.settings },
@@ -100,6 +101,8 @@ export class RoomClient {
       readonly runId?: string;
       readonly resume?: boolean;
       readonly model?: string;
+      /** `false`: the client is to be asked for it. */
+      readonly context?: boolean;
     } = {},
   ): ClientInit {
     const action: MessageInitShape<typeof agent.ConversationActionSchema>["action"] = more.resume
@@ -108,7 +111,7 @@ export class RoomClient {
           case: "userMessageAction",
           value: {
             userMessage: { text, messageId: more.messageId ?? unique("message"), mode: agent.AgentMode.AGENT },
-            requestContext: context,
+            ...(more.context === false ? {} : { requestContext: context }),
           },
         };
     return {

@@ -1,5 +1,6 @@
 import type {
   Action,
+  Carrier,
   CommandEnvelope,
   InboxKind,
   Receipt,
@@ -69,15 +70,10 @@ export class CommandHandler {
       case "rejectInjection":
         return this.#reject(activation, action, decision.reason);
       case "finishedTurn":
-        if (action.kind === "unsupported")
-          activation.deps.events({
-            type: "input.dropped",
-            conversationId,
-            reason: `unsupported action ${action.name}`,
-          });
+        this.#note(activation, action, envelope.carrier);
         return () => Promise.resolve({ kind: "finishedTurn", conversationId });
       case "acknowledge":
-        if (action.kind === "cancelSubagent") this.#cancelSubagent(activation, action.subagentId);
+        this.#note(activation, action, envelope.carrier);
         return () => Promise.resolve({ kind: "acknowledged", conversationId });
       case "refuse":
         return () => Promise.resolve({ kind: "refused", failure: failure(decision.code) });
@@ -140,6 +136,7 @@ export class CommandHandler {
       runId: row.runId,
       kind: row.kind,
       followUp: false,
+      asked: false,
       parkDeadline: row.acceptedAt + parkedRunTtlMs,
     });
     watchHeartbeats(activation, run);
@@ -287,12 +284,10 @@ export class CommandHandler {
     };
   }
 
-  #cancelSubagent(activation: Activation, subagentId: string): void {
-    activation.deps.events({
-      type: "input.dropped",
-      conversationId: activation.conversationId,
-      reason: `no subagent ${subagentId.length > 0 ? "of that id" : "named"}`,
-    });
+  /** An action that does nothing here leaves a line in the log. */
+  #note({ deps, conversationId }: Activation, action: Action, carrier: Carrier): void {
+    const reason = ineffective(action, carrier);
+    if (reason !== undefined) deps.events({ type: "input.dropped", conversationId, reason });
   }
 
   #reject(activation: Activation, action: Action, reason: string): () => Promise<Receipt> {
@@ -312,5 +307,22 @@ export class CommandHandler {
       );
     }
     return () => Promise.resolve({ kind: "acknowledged", conversationId });
+  }
+}
+
+/** Why an action that was only answered had no effect; `undefined` for those whose rule is to be answered. */
+function ineffective(action: Action, carrier: Carrier): string | undefined {
+  switch (action.kind) {
+    case "unsupported":
+      return `unsupported action ${action.name}`;
+    case "cancelSubagent":
+      return carrier === "B" ? "no such subagent" : "cancelSubagent on a stream of its own";
+    case "inject":
+      return carrier === "A" ? "inject on a stream of its own" : undefined;
+    case "resume":
+    case "summarize":
+      return carrier === "B" ? `${action.kind} on a live stream` : undefined;
+    default:
+      return undefined;
   }
 }

@@ -39,6 +39,7 @@ export function openFollowUp(activation: Activation, ended: LiveRun): FollowUp |
         runId: row.runId,
         kind: "turn",
         followUp: ended.attached !== undefined,
+        asked: true,
         parkDeadline: row.acceptedAt + settings.parkedRunTtlMs,
       });
       watchHeartbeats(activation, next);

@@ -38,6 +38,8 @@ export type CommandEvent =
       readonly type: "run.requested";
       readonly kind: RunKind;
       readonly followUp: boolean;
+      /** An inbox entry opened it. */
+      readonly asked: boolean;
       readonly parkDeadline: number;
     })
   /** The inbox holds `joins` rows that the current Run takes at its next border. */

@@ -38,6 +38,8 @@ export interface ChartContext {
   readonly openCalls: number;
   /** A transport is attached to the Run. */
   readonly attached: boolean;
+  /** An inbox entry asks for this Step: it is made though nobody reads. */
+  readonly asked: boolean;
   /** Rows in the inbox that join the Run at its next border. */
   readonly joins: number;
   readonly urgency: Urgency;
@@ -45,6 +47,7 @@ export interface ChartContext {
   readonly nextRunId: string | null;
   readonly nextRunKind: "turn" | "summarize";
   readonly nextAttached: boolean;
+  readonly nextAsked: boolean;
   /** The waiting Run came on this Run's live stream: no terminal between them. */
   readonly followUp: boolean;
   /** Decided once; the first cause wins. */

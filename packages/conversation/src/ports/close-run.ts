@@ -1,11 +1,18 @@
 import { terminalOf } from "../failures.ts";
-import { adoptStream } from "../follow-up.ts";
+import { adoptStream, openFollowUp } from "../follow-up.ts";
 import type { PortCall } from "./port.ts";
 
-/** turn_ended, then the terminal unless a follow-up is queued on this stream, then `delivered`. */
+/** What came in last opens the next Run; turn_ended, then the terminal unless that one goes on on this stream, then `delivered`. */
 export async function closeRun({ activation, run, send }: PortCall): Promise<void> {
   const { log, codec, clock } = activation.deps;
   const { runId } = run.row;
+  // what is on its way into the inbox was sent before the stream's end
+  await activation.written();
+  const late = activation.waitingRun ? undefined : openFollowUp(activation, run);
+  if (late) {
+    if (!(await activation.commit(() => late.barrier))) return;
+    late.announce();
+  }
   const outcome = activation.context.outcome ?? { kind: "failed", code: "INTERNAL" };
   if (outcome.kind === "completed")
     activation.append(run, "turnEnded", codec.update({ kind: "turnEnded", usage: run.usage }));
