@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Clock, ModelEvent, ModelLimits, ProviderFailure } from "@chartroom/domain";
@@ -54,12 +55,13 @@ export function exchange(input: ExchangeInput): AsyncIterable<readonly ModelEven
 }
 
 class Exchange implements Dispatcher.DispatchHandler {
-  readonly #input: ExchangeInput;
+  readonly #input: Omit<ExchangeInput, "body">;
   readonly #watch: Watch;
   readonly #sse = new SseParser();
   readonly #decoder = new StringDecoder("utf8");
   readonly queue: BatchQueue;
   #phase: Phase = "new";
+  #body: string;
   #controller: Dispatcher.DispatchController | undefined;
   #status = 0;
   #headers: IncomingHttpHeaders = {};
@@ -67,8 +69,9 @@ class Exchange implements Dispatcher.DispatchHandler {
   #backlog = 0;
   #cancelDrain = (): void => {};
 
-  constructor(input: ExchangeInput) {
+  constructor({ body, ...input }: ExchangeInput) {
     this.#input = input;
+    this.#body = body;
     this.#watch = new Watch(input.clock, input.limits, (bound) => this.#expired(bound));
     this.queue = new BatchQueue({
       start: () => this.#start(),
@@ -80,19 +83,20 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #aborted = (): void => this.#fail(this.#input.failures.aborted());
 
   #start(): void {
-    const { signal, url, headers, body, dispatcher } = this.#input;
+    const { signal, url, headers, dispatcher } = this.#input;
     if (signal.aborted) return this.#aborted();
     signal.addEventListener("abort", this.#aborted, { once: true });
     this.#phase = "waiting";
     this.#watch.start();
-    const path = url.pathname + url.search;
-    // the limits are the watch's: undici's own would be a second opinion
+    const bytes = Buffer.from(this.#body, "utf8");
+    this.#body = "";
     const options = {
       origin: url.origin,
-      path,
+      path: url.pathname + url.search,
       method: "POST",
-      headers,
-      body,
+      headers: { ...headers, "content-length": String(bytes.byteLength) },
+      body: once(bytes),
+      // the limits are the watch's: undici's own would be a second opinion
       headersTimeout: 0,
       bodyTimeout: 0,
     } as const;
@@ -234,6 +238,18 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#input.signal.removeEventListener("abort", this.#aborted);
     if (open) this.#controller?.abort(new Error("closed"));
   }
+}
+
+/** A body that is gone once it is sent: a stream may be open for many minutes, and a long conversation weighs megabytes. */
+function once(bytes: Buffer): Readable {
+  let rest: Buffer | undefined = bytes;
+  return new Readable({
+    read() {
+      this.push(rest);
+      rest = undefined;
+      this.push(null);
+    },
+  });
 }
 
 /** Some relays send their stream as plain text; a page or a JSON document is none. */
