@@ -52,6 +52,8 @@ describe.each(["h1", "h2"] as const)(
       onTestFinished(() => ada.leave());
       const conversation = await ada.conversation();
       expect(await ada.say(conversation, "remember the word quartz")).toMatchObject({ outcome: "completed" });
+      // a turn in which nothing is wrong leaves no line
+      expect(first.output.stderr).toBe("");
       await first.kill("SIGKILL");
 
       const second = await start();

@@ -3,6 +3,7 @@ import net from "node:net";
 import os from "node:os";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { createDatabase } from "../support/database.ts";
 import { endLeftBehind, runProgram, type ServerProcess, startServerProcess } from "../support/server.ts";
 
 function dataFolder(): string {
@@ -71,6 +72,17 @@ describe("the server as a process", { timeout: 60_000 }, () => {
       `chartroom: 127.0.0.1:${port} is in use: is a server running already? CHARTROOM_PORT or listen.port names another port (0 takes a free one)\n`,
     );
     expect(fs.existsSync(path.join(folder, "postgres", "data", "postmaster.pid"))).toBe(false);
+  });
+
+  it("uses the database that DATABASE_URL names, and starts none", async () => {
+    const database = await createDatabase();
+    onTestFinished(() => database.drop());
+    const folder = dataFolder();
+    const server = await started({ dataFolder: folder, databaseUrl: database.url });
+    expect(await ready(server)).toBe(200);
+    expect(server.output.stdout).toMatch(/Data +the configured database\n/u);
+    expect(fs.readdirSync(folder)).toEqual([]);
+    expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
   });
 
   it("does not start on a wrong configuration, and tells all that is wrong", async () => {
