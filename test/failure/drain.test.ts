@@ -25,7 +25,7 @@ describe("a server that is asked to stop", () => {
     const { server, ada, result } = await inTheMiddle(url, 20_000, gate.promise);
     const stopped = server.stop();
     await vi.waitFor(async () => {
-      await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+      await expect(fetch(`${server.url}/healthz`)).rejects.toThrow("fetch failed");
     });
     gate.resolve();
     expect(await result).toMatchObject({ outcome: "completed", text: "half and half" });
