@@ -112,6 +112,7 @@ export function turn(
           newest = toBinary(agent.ConversationStateStructureSchema, message.value);
         return true;
       },
+      drop: () => undefined,
       end: (terminal) => resolve({ terminal, state: newest }),
     };
     const request = create(agent.AgentClientMessageSchema, {

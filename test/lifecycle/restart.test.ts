@@ -126,6 +126,7 @@ describe("a killed process", () => {
     });
     expect(first.events.some((event) => event.type === "conversation.fenced")).toBe(true);
     expect(stream.downlink.terminals).toEqual([]);
+    expect(stream.downlink.dropped).toBe(true);
     expect(fresh.downlink.terminals).toEqual([{ kind: "completed" }]);
   });
 });

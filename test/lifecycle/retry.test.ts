@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { defaultSettings } from "@chartroom/conversation";
 import { agent } from "@chartroom/protocol";
 import { test } from "../support/database.ts";
 import { openRoom, type RoomStream } from "../support/room.ts";
@@ -135,5 +136,46 @@ describe("capacity", () => {
     const back = await first.reattach();
     await back.until(() => back.terminals.length > 0);
     expect(back.terminals).toMatchObject([{ kind: "error", failure: { code: "PARK_CAPACITY" } }]);
+  });
+
+  test("new settings: wrong ones are refused whole; a shorter time to live counts from when the Run was parked", async ({
+    node,
+  }) => {
+    const { client, service } = openRoom(node.store, scriptedModels(hang(["Busy"])));
+    const person = client();
+    const stream = await person.stream().attach();
+    await stream.send(person.runRequest("Go"));
+    await sees(stream, "interactionUpdate.textDelta");
+    stream.downlink.lose();
+    const brief = { ...defaultSettings, heartbeatIntervalMs: 1, heartbeatJitterRatio: 0, parkedRunTtlMs: 2 };
+    expect(service.applySettings({ ...brief, maxOpenRuns: 0 })).toEqual([
+      expect.stringContaining("maxOpenRuns"),
+      expect.stringContaining("maxOpenRunsPerMember"),
+    ]);
+    const back = await stream.reattach();
+    back.lose();
+    expect(service.applySettings(brief)).toEqual([]);
+    await expect.poll(() => service.openRuns).toBe(0);
+    const late = await stream.reattach();
+    await late.until(() => late.terminals.length > 0);
+    expect(late.terminals).toMatchObject([{ kind: "error", failure: { code: "PARK_EXPIRED" } }]);
+  });
+
+  test("a smaller limit ends the oldest parked Run, never an active one", async ({ node }) => {
+    const { client, service } = openRoom(node.store, scriptedModels(hang(["Busy"])));
+    const [parked, active] = [client(), client()];
+    const first = await parked.stream().attach();
+    await first.send(parked.runRequest("Go"));
+    await sees(first, "interactionUpdate.textDelta");
+    const second = await active.stream().attach();
+    await second.send(active.runRequest("Go"));
+    await sees(second, "interactionUpdate.textDelta");
+    first.downlink.lose();
+    expect(service.applySettings({ ...defaultSettings, maxOpenRuns: 1, maxOpenRunsPerMember: 1 })).toEqual([]);
+    const back = await first.reattach();
+    await back.until(() => back.terminals.length > 0);
+    expect(back.terminals).toMatchObject([{ kind: "error", failure: { code: "PARK_CAPACITY" } }]);
+    expect(second.downlink.terminals).toEqual([]);
+    expect(service.openRuns).toBe(1);
   });
 });

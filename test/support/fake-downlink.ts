@@ -9,6 +9,8 @@ export class FakeDownlink implements Downlink {
   readonly messages: ServerMessage[] = [];
   terminals: Terminal[] = [];
   closed = false;
+  /** Cut without a terminal by the conversation. */
+  dropped = false;
   /** Called with each message as it comes. */
   onMessage: ((message: ServerMessage) => void) | undefined;
   readonly #lost: (() => void)[] = [];
@@ -31,6 +33,10 @@ export class FakeDownlink implements Downlink {
     this.closed = true;
     this.terminals.push(terminal);
     this.#check();
+  }
+  drop(): void {
+    this.dropped = true;
+    this.lose();
   }
   onDrain(): void {
     // it never fills

@@ -300,7 +300,7 @@ export class Activation {
       run.stopped.resolve(false);
       run.left.resolve(false);
       // a node that was robbed of the conversation says nothing; one that cannot reach its store says so
-      if (release === "fence-lost") run.attached?.leave();
+      if (release === "fence-lost") run.attached?.drop();
       else run.attached?.terminal({ kind: "error", failure: failure("STORE_UNAVAILABLE") });
     }
     if (release === "fence-lost")

@@ -1,6 +1,9 @@
 import {
   type CachedRequest,
   comparePrefix,
+  createProjector,
+  imagesOf,
+  type Projection,
   type PrefixReport,
   shouldCompact,
   sum,
@@ -8,7 +11,8 @@ import {
   toolTokens,
   type Trigger,
 } from "@chartroom/history";
-import type { ModelInfo, ModelRequest, Usage } from "@chartroom/domain";
+import type { BlobId, ModelInfo, ModelRequest, Usage } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
 import type { ConversationHistory } from "./conversation-history.ts";
 import type { CompiledRun } from "./live-run.ts";
 
@@ -18,8 +22,10 @@ const LEAST_SHARE = 0.5;
 /** How full the branch is, and what of the last call the provider's cache still holds. One activation's memory. */
 export class BranchWindow {
   #measured: { readonly tokens: number; readonly messages: number } | undefined;
-  #compactedAt: number | undefined;
+  #failedAt: number | undefined;
   #last: CachedRequest | undefined;
+  readonly #projectors = new Map<string, ReturnType<typeof createProjector>>();
+  readonly #images = new Map<BlobId, Uint8Array>();
   readonly #learned = new Map<string, number>();
 
   /** Whether the next call fits the model that is asked. */
@@ -29,8 +35,23 @@ export class BranchWindow {
       window: this.windowOf(model),
       fixedTokens: textTokens(system) + sum(tools, toolTokens),
       ...(this.#measured ? { measured: this.#measured } : {}),
-      ...(this.#compactedAt === undefined ? {} : { compactedAt: this.#compactedAt }),
+      ...(this.#failedAt === undefined ? {} : { failedAt: this.#failedAt }),
     });
+  }
+
+  /** The branch as the provider's messages; what was projected before is not projected again. */
+  async project({ history, deps, member }: Activation, { provider, model }: CompiledRun): Promise<Projection> {
+    const { messages } = history.view;
+    const wanted = imagesOf(messages).filter((id) => !this.#images.has(id));
+    if (wanted.length > 0) for (const [id, data] of await deps.store.blobs(member, wanted)) this.#images.set(id, data);
+    const key = `${provider.id} ${model.supportsImages}`;
+    let projector = this.#projectors.get(key);
+    if (!projector) {
+      const image = (id: BlobId): Uint8Array | undefined => this.#images.get(id);
+      projector = createProjector({ vendor: provider.id, supportsImages: model.supportsImages, image });
+      this.#projectors.set(key, projector);
+    }
+    return projector(messages);
   }
 
   /** The configured window, or the smaller one that an overflow taught. */
@@ -53,9 +74,15 @@ export class BranchWindow {
     this.#measured = { tokens, messages: history.view.messages.length + 1 };
   }
 
-  compacted(history: ConversationHistory): void {
+  /** The branch has a new prefix: the old count says nothing about it. */
+  compacted(): void {
     this.#measured = undefined;
-    this.#compactedAt = history.view.messages.length;
+    this.#failedAt = undefined;
+  }
+
+  /** Not again within the next turns: the same attempt would fail the same way. */
+  compactionFailed(history: ConversationHistory): void {
+    this.#failedAt = history.view.messages.length;
   }
 
   /** Compares a call with the last one; `undefined` for the first. */

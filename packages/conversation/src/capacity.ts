@@ -1,15 +1,30 @@
 import type { MemberId } from "@chartroom/domain";
 
+export interface CapacityLimits {
+  readonly perProcess: number;
+  readonly perMember: number;
+}
+
 /** Open Runs of this process: reserved synchronously, before a spawn or a supersede. */
 export class Capacity {
-  readonly #perProcess: number;
-  readonly #perMember: number;
+  #perProcess = 0;
+  #perMember = 0;
   readonly #open = new Map<MemberId, number>();
   #total = 0;
 
-  constructor(limits: { readonly perProcess: number; readonly perMember: number }) {
-    this.#perProcess = limits.perProcess;
-    this.#perMember = limits.perMember;
+  constructor(limits: CapacityLimits) {
+    this.limit(limits);
+  }
+
+  /** New limits hold from the next Run on; who is over them is the caller's to find. */
+  limit({ perProcess, perMember }: CapacityLimits): void {
+    this.#perProcess = perProcess;
+    this.#perMember = perMember;
+  }
+
+  /** Runs beyond what the process may hold. */
+  get excess(): number {
+    return Math.max(0, this.#total - this.#perProcess);
   }
 
   get openRuns(): number {

@@ -9,7 +9,7 @@ import {
   type Branch,
   type Imported,
 } from "@chartroom/history";
-import type { Barrier, Blob, BlobId, CanonicalMessage, FailureCode } from "@chartroom/domain";
+import type { Barrier, Blob, BlobId, CanonicalMessage, FailureCode, UserMessage } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
 import { mergeBarriers } from "./merge-barriers.ts";
@@ -37,19 +37,20 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
   const plain = plainHistoryOf(run);
   if (plain === "malformed") return { ok: false, code: "HISTORY_INVALID" };
   if (plain) return takeMessages(activation, run, plain.messages, plain.blobs);
-  const relation = relate(read.outline, history.chain, history.view.head);
+  const relation = relate(read.outline, history.chain, history.view.head, messageOf(run));
   switch (relation.kind) {
     case "new":
+      wire.state = stateOf(run);
       return { ok: true, barrier: {}, stale: false };
     case "continue":
       // the client may have changed what is its own: to-dos, plans, unknown fields
-      wire.state = request.state;
+      if (!relation.shrunk) wire.state = stateOf(run);
       return { ok: true, barrier: {}, stale: false };
     case "stale":
       return { ok: true, barrier: {}, stale: relation.from !== undefined || history.view.head !== undefined };
     case "rewind":
       await history.moveTo(deps.store, lease, relation.base);
-      wire.state = undefined;
+      wire.state = stateOf(run);
       wire.head = undefined;
       return { ok: true, barrier: {}, stale: false };
     case "foreign":
@@ -75,7 +76,7 @@ async function takeMessages(
   const head = history.view.head;
   const branches: readonly Branch[] =
     head === undefined ? [] : [{ head, messages: await deps.store.messages(lease, head) }];
-  const adoption = adopt(messages, history.chain, head, branches);
+  const adoption = adopt(messages, history.chain, head, branches, messageOf(run));
   const known = new Map(
     [...branches.flatMap((branch) => branch.messages), ...adoption.messages].map((message) => [message.id, message]),
   );
@@ -85,10 +86,11 @@ async function takeMessages(
     history.extend(
       node,
       node.added.flatMap((id) => known.get(id) ?? []),
+      node === adoption.nodes.at(-1) ? adoption.anchors : [],
     ),
   );
   if (adoption.kind === "branch" || adoption.kind === "import" || adoption.kind === "rewind") {
-    wire.state = run.request.state.length > 0 ? run.request.state : undefined;
+    wire.state = stateOf(run);
     wire.head = undefined;
   }
   const settled =
@@ -100,6 +102,16 @@ async function takeMessages(
   }));
   const moved = history.view.head === undefined ? {} : { head: history.view.head };
   return { ok: true, barrier: mergeBarriers({ blobs }, ...written, settled, moved), stale: adoption.kind === "stale" };
+}
+
+/** The client's own state, which the next one goes on from; an empty one says nothing. */
+const stateOf = (run: LiveRun): Uint8Array | undefined =>
+  run.request.state.length > 0 ? run.request.state : undefined;
+
+/** The message that the Run was asked with: an edit of it is a branch, whatever was delivered. */
+function messageOf(run: LiveRun): UserMessage | undefined {
+  const { action } = run.request;
+  return "message" in action ? action.message : undefined;
 }
 
 /** Plain messages of a client that keeps no blobs; they stand for its whole history. */

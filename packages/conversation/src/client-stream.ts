@@ -90,6 +90,13 @@ export class ClientStream implements OutputReader {
     this.#gets.clear();
   }
 
+  /** Another owner lives: the connection is cut without a word. */
+  drop(): void {
+    const downlink = this.#downlink;
+    this.leave();
+    downlink?.drop();
+  }
+
   // -- OutputReader
 
   entry(entry: OutputEntry): boolean {

@@ -20,6 +20,7 @@ import { failure } from "./failures.ts";
 import { openFollowUp } from "./follow-up.ts";
 import { inboxKey, urgencyOf } from "./inbox.ts";
 import { LiveRun } from "./live-run.ts";
+import { evictOldest } from "./parked.ts";
 import { resumePointOf } from "./rebuild.ts";
 import { settleFromState, settleResolutions } from "./settle-calls.ts";
 import type { StreamTable } from "./stream-table.ts";
@@ -154,10 +155,7 @@ export class CommandHandler {
   #makeRoom(activation: Activation): "process" | "member" | undefined {
     const lack = this.#capacity.lack(activation.member);
     if (!lack) return undefined;
-    const oldest = this.#streams.oldestParked(lack === "member" ? activation.member : undefined);
-    if (!oldest) return lack;
-    oldest.run.release();
-    oldest.activation.childOf(oldest.run.row.runId)?.send({ type: "evict" });
+    if (!evictOldest(this.#streams, lack === "member" ? activation.member : undefined)) return lack;
     return this.#capacity.lack(activation.member);
   }
 

@@ -1,5 +1,5 @@
 import type { McpToolOffer, ModelRequest, RequestContext, RunRequest, ToolScope } from "@chartroom/domain";
-import { imagesOf, project, type Projection } from "@chartroom/history";
+import type { Projection } from "@chartroom/history";
 import { systemPrompt } from "@chartroom/prompting";
 import type { Activation } from "./activation.ts";
 import { ClientAccess } from "./client-access.ts";
@@ -23,19 +23,17 @@ export function compileRun(
     context,
   };
   const catalogue = tools.catalogue(scope);
+  const custom = [
+    ...(request.customSystemPrompt === undefined ? [] : [request.customSystemPrompt]),
+    ...clientSystem(activation),
+  ];
   return {
     scope,
     model: found.model,
     provider: found.provider,
     tools: catalogue,
-    system: systemPrompt({
-      mode: scope.mode,
-      toolNames: catalogue.map((tool) => tool.name),
-      custom: [
-        ...(request.customSystemPrompt === undefined ? [] : [request.customSystemPrompt]),
-        ...clientSystem(activation),
-      ],
-    }),
+    custom,
+    system: systemPrompt({ mode: scope.mode, toolNames: catalogue.map((tool) => tool.name), custom }),
   };
 }
 
@@ -71,14 +69,7 @@ export async function compileRequest(
 ): Promise<{ readonly request: ModelRequest; readonly projection: Projection }> {
   const compiled = compiledOf(run);
   const { messages } = activation.history.view;
-  const images = imagesOf(messages);
-  const stored =
-    images.length === 0 ? new Map<never, never>() : await activation.deps.store.blobs(activation.member, images);
-  const projection = project(messages, {
-    vendor: compiled.provider.id,
-    supportsImages: compiled.model.supportsImages,
-    image: (id) => stored.get(id),
-  });
+  const projection = await activation.window.project(activation, compiled);
   const effort = effortOf(run.request);
   return {
     projection,

@@ -23,6 +23,8 @@ import { failure } from "./failures.ts";
 import { Registry } from "./registry.ts";
 import { suspend } from "./suspend.ts";
 import { Sweeper } from "./sweeper.ts";
+import { evictOldest, rearm } from "./parked.ts";
+import { type ConversationSettings, settingsProblems } from "./settings.ts";
 import { StreamTable } from "./stream-table.ts";
 
 /** The conversations of this process; the gateway's one door. */
@@ -63,6 +65,22 @@ export class ConversationService implements Conversations {
   /** Begins to look for conversations whose deadline has passed. */
   start(): void {
     this.#sweeper.start();
+  }
+
+  /**
+   * Takes new settings: park timers are armed again from their original ages, then capacity is reconciled, the oldest parked
+   * Run first; active ones are never ended. Wrong settings are refused as a whole, the last good ones stay.
+   */
+  applySettings(settings: ConversationSettings): readonly string[] {
+    const problems = settingsProblems(settings);
+    if (problems.length > 0) return problems;
+    const { parkedRunTtlMs: former } = this.#deps.settings;
+    this.#deps.settings = settings;
+    this.#capacity.limit({ perProcess: settings.maxOpenRuns, perMember: settings.maxOpenRunsPerMember });
+    for (const activation of this.registry.all())
+      for (const run of activation.runs.values()) rearm(activation, run, settings.parkedRunTtlMs, former);
+    for (let excess = this.#capacity.excess; excess > 0; excess--) if (!evictOldest(this.#streams)) break;
+    return [];
   }
 
   get openRuns(): number {
@@ -147,7 +165,7 @@ export class ConversationService implements Conversations {
   }
 
   kv(generation: Generation, reply: KvReply): Promise<Receipt> {
-    const at = this.#streams.stream(generation);
+    const at = this.#streams.clientOf(generation);
     return Promise.resolve(
       at?.stream.kv(reply)
         ? this.#taken(at.activation.conversationId)
@@ -156,7 +174,7 @@ export class ConversationService implements Conversations {
   }
 
   async query(generation: Generation, reply: QueryReply): Promise<Receipt> {
-    const at = this.#streams.clientOf(generation);
+    const at = this.#streams.stream(generation);
     const place = at?.stream.queryPlace(reply.queryId);
     if (!at || !place || !at.run.board?.answer(place, reply)) return this.#late("query answer without an open query");
     await at.run.board?.flushed();

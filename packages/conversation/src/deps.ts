@@ -19,6 +19,7 @@ export interface ConversationDeps {
   readonly codec: ClientCodec;
   readonly clock: Clock;
   readonly entropy: Entropy;
-  readonly settings: ConversationSettings;
+  /** Replaced as a whole when they change; read where they are used. */
+  settings: ConversationSettings;
   readonly events: DomainEventListener;
 }

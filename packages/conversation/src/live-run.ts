@@ -26,6 +26,8 @@ export interface CompiledRun {
   readonly model: ModelInfo;
   readonly provider: ModelProvider;
   readonly system: string;
+  /** Texts of the client that stand in the system text. */
+  readonly custom: readonly string[];
   readonly tools: readonly ToolDefinition[];
 }
 

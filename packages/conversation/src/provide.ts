@@ -20,16 +20,18 @@ const clamp = (ms: number): number => Math.max(0, Math.min(longest, Math.round(m
 
 /** The charts with their ports, delays and child: made once per process. */
 export function provideCharts(deps: ConversationDeps, find: FindActivation): typeof conversationMachine {
-  const { settings, clock, entropy } = deps;
+  const { clock, entropy } = deps;
   const until = (deadline: number, otherwise: number): number =>
     clamp(deadline > 0 ? deadline - clock.now() : otherwise);
   const cursorRun = cursorRunMachine.provide({
     delays: {
-      openingLimit: () => clamp(settings.openingMs),
+      openingLimit: () => clamp(deps.settings.openingMs),
       heartbeatDelay: () =>
-        clamp(settings.heartbeatIntervalMs * (1 + (2 * entropy.random() - 1) * settings.heartbeatJitterRatio)),
-      parkDelay: ({ context }) => until(context.parkDeadline, settings.parkedRunTtlMs),
-      claimLimit: () => clamp(settings.claimMs),
+        clamp(
+          deps.settings.heartbeatIntervalMs * (1 + (2 * entropy.random() - 1) * deps.settings.heartbeatJitterRatio),
+        ),
+      parkDelay: ({ context }) => until(context.parkDeadline, deps.settings.parkedRunTtlMs),
+      claimLimit: () => clamp(deps.settings.claimMs),
       // a served Run's transport is watched by the gateway
       streamIdleLimit: () => longest,
     },
@@ -54,17 +56,18 @@ export function provideCharts(deps: ConversationDeps, find: FindActivation): typ
       cursorRun: cursorRun as never,
     },
     delays: {
-      restoreLimit: () => clamp(settings.restoreMs),
-      passivateAfter: () => clamp(settings.passivateMs),
-      prepareLimit: () => clamp(settings.prepareMs),
-      modelLimit: () => clamp(settings.modelMs),
+      restoreLimit: () => clamp(deps.settings.restoreMs),
+      passivateAfter: () => clamp(deps.settings.passivateMs),
+      prepareLimit: () => clamp(deps.settings.prepareMs),
+      modelLimit: () => clamp(deps.settings.modelMs),
       retryDelay: ({ context }) => clamp(context.retryAfterMs),
-      parkedGateLimit: ({ context }) => clamp(until(context.parkDeadline, settings.parkedRunTtlMs) + settings.claimMs),
-      callDeadline: ({ context }) => until(context.callDeadline, settings.callMs),
-      interruptLimit: () => clamp(settings.interruptMs),
-      commitLimit: () => clamp(settings.commitMs),
-      ackLimit: () => clamp(settings.ackMs),
-      closeLimit: () => clamp(settings.closeMs),
+      parkedGateLimit: ({ context }) =>
+        clamp(until(context.parkDeadline, deps.settings.parkedRunTtlMs) + deps.settings.claimMs),
+      callDeadline: ({ context }) => until(context.callDeadline, deps.settings.callMs),
+      interruptLimit: () => clamp(deps.settings.interruptMs),
+      commitLimit: () => clamp(deps.settings.commitMs),
+      ackLimit: () => clamp(deps.settings.ackMs),
+      closeLimit: () => clamp(deps.settings.closeMs),
     },
   });
 }

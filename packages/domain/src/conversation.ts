@@ -11,6 +11,8 @@ export interface Downlink {
   write(message: Uint8Array): boolean;
   /** Writes the terminal in the transport's own way and closes. Only the first call counts. */
   end(terminal: Terminal): void;
+  /** Cuts the connection without a word: another node speaks for this conversation now. */
+  drop(): void;
   readonly closed: boolean;
   onDrain(listener: () => void): void;
   /** The transport went away before its terminal. */

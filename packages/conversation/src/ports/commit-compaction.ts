@@ -1,5 +1,7 @@
-import { compact } from "@chartroom/history";
-import { contextSections, summaryText } from "@chartroom/prompting";
+import { compact, readState, stateSurvivors } from "@chartroom/history";
+import { contextSections, summaryText, type Survivors } from "@chartroom/prompting";
+import type { BlobId } from "@chartroom/domain";
+import type { Activation } from "../activation.ts";
 import { compiledOf } from "../compile.ts";
 import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
 import type { PortCall } from "./port.ts";
@@ -12,8 +14,8 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
   const { history, wire } = activation;
   const compacted = compact({
     ...history.place(runId),
-    summary: summaryText(run.summary),
-    context: scope.context ? contextSections(scope.context) : [],
+    summary: summaryText(run.summary, await survivorsOf(activation)),
+    context: scope.context ? contextSections(scope.context, { inSystem: compiledOf(run).custom }) : [],
     window: activation.window.windowOf(model),
     opening: [...run.userMessages.keys()],
   });
@@ -22,7 +24,7 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
     messages: compacted.messages,
   }));
   if (!done) return;
-  activation.window.compacted(history);
+  activation.window.compacted();
   // the branch has a new prefix: its state is written anew
   wire.head = undefined;
   const head = await encodeHead(activation, run);
@@ -30,4 +32,14 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
   activation.append(run, "update", codec.update({ kind: "summaryCompleted" }));
   void publishCheckpoint(activation, run);
   send({ type: "compaction.committed", runId });
+}
+
+/** Goal, plan and to-dos as the client's state holds them; they outlive the summary word for word. */
+async function survivorsOf({ wire, deps, member }: Activation): Promise<Survivors> {
+  const read = wire.state ? readState(wire.state) : undefined;
+  if (!read?.ok) return {};
+  const missing: BlobId[] = [];
+  stateSurvivors(read.outline, (id) => wire.blobs.get(id) ?? void missing.push(id));
+  const stored = await deps.store.blobs(member, missing);
+  return stateSurvivors(read.outline, (id) => wire.blobs.get(id) ?? stored.get(id));
 }

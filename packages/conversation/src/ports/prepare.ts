@@ -100,7 +100,7 @@ async function openingRows(
           time: localTime(activation.deps.clock.now(), context?.env?.timeZone),
           mode: action.message.mode,
         }),
-        ...(context ? { context: contextSections(context) } : {}),
+        ...(context ? { context: contextSections(context, { inSystem: run.compiled?.custom ?? [] }) } : {}),
       });
       rows.push(inlineBlobs(action.message));
       if (opening.kind === "opened") {

@@ -22,12 +22,13 @@ export async function summarize({ activation, run, signal, send }: PortCall): Pr
   });
   if (signal.aborted) return;
   run.addUsage(completion.usage);
+  const lacks = !completion.ok || completion.truncated || completion.text.trim() === "";
+  if (lacks) activation.window.compactionFailed(activation.history);
   if (!completion.ok) {
     run.failureDetail = detailOf(completion.failure);
     return send({ type: "compaction.failed", runId, code: codeOf(completion.failure) });
   }
-  if (completion.truncated || completion.text.trim() === "")
-    return send({ type: "compaction.failed", runId, code: "MODEL_OUTPUT_LIMIT" });
+  if (lacks) return send({ type: "compaction.failed", runId, code: "MODEL_OUTPUT_LIMIT" });
   run.summary = completion.text;
   activation.append(run, "update", codec.update({ kind: "summary", text: completion.text }));
   send({ type: "compaction.summarized", runId });

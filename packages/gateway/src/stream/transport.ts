@@ -90,6 +90,9 @@ export class Transport implements Flushable {
       },
       write: (message) => this.#take(message),
       end: (terminal) => this.#end(terminal, false),
+      drop: () => {
+        if (this.open) this.#lose();
+      },
       onDrain: (listener) => void this.#drains.push(listener),
       onLost: (listener) => {
         const ended = this.#ended;
