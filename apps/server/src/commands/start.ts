@@ -2,6 +2,7 @@ import { defineCommand } from "citty";
 import { banner } from "../banner.ts";
 import { startServer } from "../compose.ts";
 import { exitCodes, messageOf } from "../failure.ts";
+import { reload } from "../reload.ts";
 import { StopSignals } from "../stop-signals.ts";
 import { configArgs, configOf, print, refuseUnknown } from "./shared.ts";
 
@@ -14,6 +15,7 @@ export const startCommand = defineCommand({
     const signals = new StopSignals();
     const server = await startServer(config);
     if (!signals.asked) print(banner(config, server));
+    process.on("SIGHUP", () => reload(server, () => configOf(args)));
     signals.onStop((signal) => {
       // the terminal has written ^C
       const lead = process.stderr.isTTY ? "\n" : "";
