@@ -8,12 +8,16 @@ export function expectOneEnd(down: Reception): void {
   expect(down.late).toBe(0);
 }
 
+const DELTA = /^interactionUpdate\.(?:text|thinking|token|partial|tool|summary|shell|userMessage)/u;
+
 /** Ended completed, in the order last delta, final checkpoint, `turn_ended`, terminal (invariant 2). */
 export function expectFinished(down: Reception, turns = 1): void {
   expectOneEnd(down);
   expect(down.end).toEqual({ kind: "completed" });
-  const kinds = down.kinds.filter((kind) => kind !== "interactionUpdate.heartbeat");
-  expect(kinds.slice(-2)).toEqual(["conversationCheckpointUpdate", "interactionUpdate.turnEnded"]);
+  const { kinds } = down;
+  const checkpoint = kinds.lastIndexOf("conversationCheckpointUpdate");
+  expect(checkpoint, kinds.join(" ")).toBeGreaterThan(kinds.findLastIndex((kind) => DELTA.test(kind)));
+  expect(kinds.at(-1)).toBe("interactionUpdate.turnEnded");
   expect(kinds.filter((kind) => kind === "interactionUpdate.turnEnded")).toHaveLength(turns);
 }
 

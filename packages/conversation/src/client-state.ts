@@ -37,6 +37,7 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
   const plain = plainHistoryOf(run);
   if (plain === "malformed") return { ok: false, code: "HISTORY_INVALID" };
   if (plain) return takeMessages(activation, run, plain.messages, plain.blobs);
+  if (read.outline.empty && isLiveAction(activation, run)) return { ok: true, barrier: {}, stale: false };
   const relation = relate(read.outline, history.chain, history.view.head, messageOf(run));
   switch (relation.kind) {
     case "new":
@@ -56,6 +57,12 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
     case "foreign":
       return takeForeign(activation, run, client);
   }
+}
+
+/** An action on a live stream brings no state: it is meant for where the conversation is, not for its beginning. */
+function isLiveAction({ deps }: Activation, run: LiveRun): boolean {
+  const opener = deps.codec.decodeUplink(run.row.request);
+  return opener.ok && opener.value.kind === "action";
 }
 
 async function takeForeign(activation: Activation, run: LiveRun, client: ClientBlobs): Promise<Imports> {

@@ -1,3 +1,4 @@
+import { publishCheckpoint } from "../checkpoint-publisher.ts";
 import { terminalOf } from "../failures.ts";
 import { adoptStream, openFollowUp } from "../follow-up.ts";
 import type { PortCall } from "./port.ts";
@@ -13,6 +14,7 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
     if (!(await activation.commit(() => late.barrier))) return;
     late.announce();
   }
+  await giveHead(activation, run);
   const outcome = activation.context.outcome ?? { kind: "failed", code: "INTERNAL" };
   if (outcome.kind === "completed")
     activation.append(run, "turnEnded", codec.update({ kind: "turnEnded", usage: run.usage }));
@@ -29,4 +31,16 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   run.row = { ...run.row, delivered };
   send({ type: "run.closed", runId });
   run.left.resolve(true);
+}
+
+/** A transport that came after the checkpoint was passed over gets it before the end, within half the bound of the closing. */
+async function giveHead(activation: PortCall["activation"], run: PortCall["run"]): Promise<void> {
+  const { history, deps } = activation;
+  const { head } = history.view;
+  if (!run.attached || head === undefined || history.chain.nodes.get(head)?.delivered === true) return;
+  if (activation.wire.head !== head) return;
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = deps.clock.setTimeout(() => resolve(false), deps.settings.closeMs / 2);
+  await Promise.race([publishCheckpoint(activation, run), late]);
+  deps.clock.clearTimeout(timer);
 }
