@@ -17,6 +17,7 @@ import { dataFolder } from "./store/location.ts";
 import { systemClock, systemEntropy } from "./system.ts";
 import { Http1Transport } from "./transport/h1.ts";
 import { Http2Transport } from "./transport/h2.ts";
+import { BAD_TOKEN, fitsHeader } from "./transport/headers.ts";
 import type { Transport } from "./transport/transport.ts";
 import { requestContext } from "./workspace/context.ts";
 import { Folder } from "./workspace/folder.ts";
@@ -98,8 +99,12 @@ export class Client {
     this.#transport = options.transport === "h1" ? new Http1Transport(transport) : new Http2Transport(transport);
   }
 
-  /** Makes a client and starts its MCP servers; nothing is sent to the server yet. Throws when the folder is not there. */
+  /**
+   * Makes a client and starts its MCP servers; nothing is sent to the server yet. Throws when the folder is not there
+   * or the token is none.
+   */
   static async open(options: ClientOptions): Promise<Client> {
+    if (options.token !== undefined && !fitsHeader(options.token)) throw new Error(BAD_TOKEN);
     const { root } = await Folder.open(options.folder);
     const mcp = await McpServers.start(options.mcp ?? [], root, options.clock ?? systemClock);
     return new Client(options, root, mcp);

@@ -13,6 +13,7 @@ import { PlainPaper } from "./ui/plain-paper.ts";
 import { stylesFor, wantsColours } from "./ui/style.ts";
 import { TerminalUser } from "./ui/terminal-user.ts";
 import { Terminal } from "./ui/terminal.ts";
+import { oneLine } from "./ui/text.ts";
 import { Transcript } from "./ui/transcript.ts";
 
 const NOBODY = "Nobody is there to ask; start with --yes to allow it.";
@@ -62,6 +63,13 @@ async function interactive(options: ChatOptions, input: ReadStream, output: Writ
       return refused(started);
     }
     const { client, conversation, resumed } = started;
+    // whatever ends this program, the commands that it started end with it
+    const stop = () => {
+      client.close();
+      terminal.close();
+      process.exit(EXIT.cancelled);
+    };
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, stop);
     try {
       return await new Interactive(client, conversation, terminal, styles, user).run(resumed);
     } finally {
@@ -96,16 +104,19 @@ async function script(options: ChatOptions, prompt: string): Promise<number> {
           : "there is no unfinished turn; --prompt says something new",
       ]);
     }
-    for (const { server, reason } of client.mcpFailures) console.error(`MCP server ${server} did not start: ${reason}`);
+    for (const { server, reason } of client.mcpFailures)
+      console.error(oneLine(`MCP server ${server} did not start: ${reason}`));
     const transcript = new Transcript(terminal ?? new PlainPaper(stdout), styles, client.folder);
     if (terminalUser !== undefined) terminalUser.transcript = transcript;
     const json = (event: TurnEvent) => stdout.write(`${JSON.stringify(event)}\n`);
     const tell = options.json ? json : (event: TurnEvent) => transcript.event(event);
     const wish = prompt === "" ? ({ kind: "resume" } as const) : ({ kind: "message", text: prompt } as const);
     const interrupts = terminal === undefined ? onInterrupt : interruptsOf(terminal);
-    const code = await oneShot({ client, conversation, wish, tell, onInterrupt: interrupts });
-    client.close();
-    return code;
+    try {
+      return await oneShot({ client, conversation, wish, tell, onInterrupt: interrupts });
+    } finally {
+      client.close();
+    }
   } finally {
     terminal?.close();
   }
@@ -121,7 +132,7 @@ function interruptsOf(terminal: Terminal): (handler: () => void) => () => void {
 function refused(started: Exclude<Started, { kind: "started" }>): number {
   if (started.kind === "usage") return complain(started.errors);
   const { title, detail, kind } = started.failure;
-  console.error(`${title}${detail === "" ? "" : `: ${detail}`}`);
+  console.error(oneLine(`${title}${detail === "" ? "" : `: ${detail}`}`));
   return kind === "unreachable" ? EXIT.unreachable : EXIT.failed;
 }
 

@@ -14,7 +14,6 @@ import {
 import {
   type AgentClientMessage,
   AgentClientMessageSchema,
-  type AgentRunRequest,
   AgentServerMessageSchema,
   GetDefaultModelForCliResponseSchema,
   GetUsableModelsResponseSchema,
@@ -110,6 +109,13 @@ export class FakeRun {
           return mine;
       }
     }
+  }
+
+  /** Waits until the client has taken everything that was sent so far: it answers a question in its turn. */
+  async seen(): Promise<void> {
+    const value = { id: 9999, message: { case: "getBlobArgs" as const, value: { blobId: new Uint8Array(32) } } };
+    this.send({ case: "kvServerMessage", value });
+    await this.next("kvClientMessage");
   }
 
   /** Waits for a number of heartbeats of the client. */
@@ -320,11 +326,6 @@ export class FakeServer {
     for (const wake of this.#waiting.splice(0)) wake();
     void Promise.resolve(this.script(run)).catch((error: unknown) => this.problems.push(String(error)));
   }
-}
-
-/** The first message of a run. */
-export function runRequestOf(run: FakeRun): Promise<AgentRunRequest> {
-  return run.next("runRequest");
 }
 
 function isGrpcWeb(request: Request): boolean {

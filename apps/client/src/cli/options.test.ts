@@ -87,6 +87,9 @@ describe("the command line", () => {
     expect(parse(["--new", "--resume"])).toMatchObject({ errors: ["--new and --resume exclude each other"] });
     expect(parse(["--resume", "../x"])).toMatchObject({ errors: ['"../x" is no conversation id'] });
     expect(parse(["--folder"])).toMatchObject({ errors: ["--folder needs a value"] });
+    expect(parse([], { CHARTROOM_TOKEN: "a\nb" })).toMatchObject({
+      errors: ["the token has characters that no token has"],
+    });
     expect(parse(["--token", "--yes"])).toMatchObject({ kind: "chat" });
   });
 

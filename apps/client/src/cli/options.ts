@@ -1,6 +1,7 @@
 import { type ArgsDef, parseArgs } from "citty";
 import path from "node:path";
 import { type Mode, MODES } from "../store/conversations.ts";
+import { BAD_TOKEN, fitsHeader } from "../transport/headers.ts";
 
 /** Where `npm start` listens. */
 const DEFAULT_URL = "http://127.0.0.1:7788";
@@ -96,6 +97,8 @@ export function parseOptions(raw: readonly string[], env: NodeJS.ProcessEnv, cwd
   const mode = MODES.find((known) => known === args.mode);
   if (args.mode !== undefined && mode === undefined)
     errors.push(`--mode must be ${MODES.join(", ")}, not "${args.mode}"`);
+  const token = text("token") ?? nonEmpty(env["CHARTROOM_TOKEN"]);
+  if (token !== undefined && !fitsHeader(token)) errors.push(BAD_TOKEN);
   const retries = Number(args.retries);
   if (!Number.isInteger(retries) || retries < 0)
     errors.push(`--retries must be a number from 0, not "${args.retries}"`);
@@ -108,7 +111,7 @@ export function parseOptions(raw: readonly string[], env: NodeJS.ProcessEnv, cwd
     kind: "chat",
     options: {
       url,
-      token: text("token") ?? nonEmpty(env["CHARTROOM_TOKEN"]),
+      token,
       transport: transport === "h1" ? "h1" : "h2",
       grpcWeb: args["grpc-web"] ?? false,
       ca: resolved(text("ca"), cwd),

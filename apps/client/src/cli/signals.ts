@@ -1,5 +1,6 @@
 /** A terminal's Ctrl-C reaches a program also through those that started it, within moments: that is one press. */
 const SAME_PRESS_MS = 300;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Calls `handler` for each press of Ctrl-C and each request to terminate; gives a function that stops it. */
 export function onInterrupt(handler: () => void): () => void {
@@ -10,10 +11,8 @@ export function onInterrupt(handler: () => void): () => void {
     last.set(signal, now);
     handler();
   };
-  process.on("SIGINT", heard);
-  process.on("SIGTERM", heard);
+  for (const signal of SIGNALS) process.on(signal, heard);
   return () => {
-    process.off("SIGINT", heard);
-    process.off("SIGTERM", heard);
+    for (const signal of SIGNALS) process.off(signal, heard);
   };
 }

@@ -15,6 +15,7 @@ export const spawnBackground: ExecHandler<"backgroundShellSpawnArgs"> = async ({
   const refuse = (reason: string) => reply({ case: "rejected", value: { ...about, reason } });
   const located = await ports.folder.locate(args.workingDirectory);
   if (!located.ok) return refuse(`working directory: ${located.reason}`);
+  if (!located.inside) return refuse("working directory: it is not in the folder");
   const verdict = await ports.consent.approve(
     {
       kind: "command",

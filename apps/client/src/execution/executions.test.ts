@@ -107,6 +107,10 @@ describe("a command as a stream", () => {
     expect(await bench.run(shell("touch x", { workingDirectory: "/tmp" }))).toMatchObject(
       refused({ reason: "working directory: the path leads out of the folder" }),
     );
+    const terminals = { workingDirectory: `${bench.base}/terminals` };
+    expect(await bench.run(shell("touch x", terminals))).toMatchObject(
+      refused({ reason: "working directory: it is not in the folder" }),
+    );
     await bench.close();
     bench = await Bench.open(absentUser);
     expect(await bench.run(shell("touch x"))).toMatchObject(refused({ reason: "The user refused this." }));

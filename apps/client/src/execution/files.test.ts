@@ -213,6 +213,13 @@ describe("ls", () => {
     });
   });
 
+  it("lists the output files of commands", async () => {
+    await fs.writeFile(path.join(bench.base, "terminals/1.txt"), "");
+    expect(await ls(path.join(bench.base, "terminals"))).toMatchObject({
+      lsResult: { success: { directoryTreeRoot: { childrenFiles: [{ name: "1.txt" }] } } },
+    });
+  });
+
   it("says what is wrong", async () => {
     expect(await ls("missing")).toMatchObject({ lsResult: { error: { path: "missing" } } });
     expect(await ls("/etc")).toMatchObject({ lsResult: { rejected: { path: "/etc" } } });

@@ -19,7 +19,7 @@ type GrepArgs = ArgsOf<"grepArgs">;
 export const grep: ExecHandler<"grepArgs"> = async ({ args, signal }, { folder }) => {
   const located = await folder.locate(args.path ?? "");
   if (!located.ok) return failed(located.reason);
-  if (located.relative !== "" && located.relative === located.real) return failed("this client does not search there");
+  if (!located.inside) return failed("this client does not search there");
   const mode = args.outputMode ?? "content";
   const found = await searchFiles(
     {

@@ -14,7 +14,8 @@ export const ls: ExecHandler<"lsArgs"> = async ({ args }, { folder }) => {
     return { case: "lsResult", value: create(LsResultSchema, { result: rejected }) };
   }
   try {
-    const directoryTreeRoot = await directoryTree(folder.root, located.relative, args.ignore, LIMITS);
+    const [root, within] = located.inside ? [folder.root, located.relative] : [located.real, ""];
+    const directoryTreeRoot = await directoryTree(root, within, args.ignore, LIMITS);
     const success = { case: "success", value: { directoryTreeRoot } } as const;
     return { case: "lsResult", value: create(LsResultSchema, { result: success }) };
   } catch (error) {

@@ -62,6 +62,7 @@ async function runShell(
   const refuse = (reason: string) => result({ case: "rejected", value: { ...about, reason } });
   const located = await folder.locate(args.workingDirectory);
   if (!located.ok) return refuse(`working directory: ${located.reason}`);
+  if (!located.inside) return refuse("working directory: it is not in the folder");
   const verdict = await consent.approve(
     {
       kind: "command",

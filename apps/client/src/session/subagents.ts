@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type SubagentArgs, type SubagentResult, SubagentResultSchema, TaskMode } from "@chartroom/protocols/agent";
+import { fitsHeader } from "../transport/headers.ts";
 import type { Mode } from "../store/conversations.ts";
 import type { Conversation } from "./conversation.ts";
 import type { TurnEvent } from "./events.ts";
@@ -20,6 +21,7 @@ export async function runSubagent(
   onEvent: (agentId: string, event: TurnEvent) => void,
   signal: AbortSignal,
 ): Promise<SubagentResult> {
+  if (!fitsHeader(args.toolCallId)) throw new Error("the id of the call cannot be sent in a header");
   const model = args.modelId === "" || args.modelId === "inherit" ? parent.conversation.model : args.modelId;
   const child = await ports.child(parent.conversation, model, modeOf(args), args.resumeAgentId);
   const turn = ports.run(child, {

@@ -5,12 +5,9 @@ import {
   type AgentServerMessage,
   AgentServerMessageSchema,
   ConversationActionSchema,
-  GetBlobResultSchema,
-  KvClientMessageSchema,
   type KvServerMessage,
   type McpToolDefinition,
   type RequestContext,
-  SetBlobResultSchema,
 } from "@chartroom/protocols/agent";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ClientMessage, Executions } from "../execution/executions.ts";
@@ -22,6 +19,7 @@ import type { Inbound, RunCall, RunStream, Transport } from "../transport/transp
 import type { Conversation } from "./conversation.ts";
 import { EventQueue } from "./event-queue.ts";
 import type { SentMessage, TurnEvent, TurnResult } from "./events.ts";
+import { answerKv } from "./kv.ts";
 import { step } from "./reducer.ts";
 import {
   backgroundCompletion,
@@ -288,21 +286,10 @@ export class Turn implements AsyncIterable<TurnEvent> {
     this.#take({ type: "message", message, checkpoint: onlyPayload(bytes, [3]) });
   }
 
-  async #kv({ id, message }: KvServerMessage): Promise<void> {
-    const { blobs } = this.#ports;
+  async #kv(request: KvServerMessage): Promise<void> {
     const stream = this.#stream;
-    if (message.case === "getBlobArgs") {
-      const blobData = await blobs.get(message.value.blobId);
-      // a blob that is not there is an answer without data (wire section 8.1)
-      const value = create(GetBlobResultSchema, blobData === undefined ? {} : { blobData });
-      const answer = create(KvClientMessageSchema, { id, message: { case: "getBlobResult", value } });
-      if (stream === this.#stream) this.#send({ case: "kvClientMessage", value: answer });
-    } else if (message.case === "setBlobArgs") {
-      const put = await blobs.put(message.value.blobId, message.value.blobData);
-      const value = create(SetBlobResultSchema, put.ok ? {} : { error: { message: put.error } });
-      const answer = create(KvClientMessageSchema, { id, message: { case: "setBlobResult", value } });
-      if (stream === this.#stream) this.#send({ case: "kvClientMessage", value: answer });
-    }
+    const value = await answerKv(request, this.#ports.blobs);
+    if (value !== undefined && stream === this.#stream) this.#send({ case: "kvClientMessage", value });
   }
 
   #cancel(reason: string): void {

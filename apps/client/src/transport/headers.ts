@@ -2,6 +2,13 @@ import type { RunCall, TransportOptions } from "./transport.ts";
 
 export const CLIENT_VERSION = "0.1.0";
 
+export const BAD_TOKEN = "the token has characters that no token has";
+
+/** Whether a value can be sent in a header: printable, without spaces. */
+export function fitsHeader(value: string): boolean {
+  return /^[\x21-\x7e]+$/.test(value);
+}
+
 /** Headers of every call (wire section 2.5). */
 export function commonHeaders(options: TransportOptions): Record<string, string> {
   return {

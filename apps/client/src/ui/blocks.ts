@@ -58,7 +58,7 @@ export function approvalRows(request: ApprovalRequest, styles: Styles, width: nu
 
 /** The question that follows. */
 export function approvalQuestion(request: ApprovalRequest): string {
-  return `Allow? [y]es  [n]o  [a]lways: ${alwaysCovers(request)} `;
+  return `Allow? [y]es  [n]o  [a]lways: ${oneLine(alwaysCovers(request))} `;
 }
 
 /** How a turn ended, where it did not end well. */

@@ -11,9 +11,11 @@ vi.setConfig({ testTimeout: 30_000 });
 const styles = stylesFor(false);
 let screen: Screen;
 let terminal: Terminal;
+let now: number;
 beforeEach(() => {
+  now = 0;
   screen = new Screen(40);
-  terminal = new Terminal(screen.stdin, screen.stdout, styles);
+  terminal = new Terminal(screen.stdin, screen.stdout, styles, () => now);
 });
 afterEach(() => terminal.close());
 
@@ -57,10 +59,22 @@ describe("Terminal", () => {
     await shows("› half a li");
     const answer = terminal.key("Allow? [y]es [n]o ", "yn");
     await shows("Allow? [y]es [n]o");
-    screen.type("x");
-    screen.type("Y");
+    now += 1_000;
+    screen.type("xY");
     expect(await answer).toBe("y");
     await shows("› half a li");
+  });
+
+  it("what is typed on when a question comes up does not answer it", async () => {
+    screen.type("reall");
+    await shows("› reall");
+    const answer = terminal.key("Allow? [y]es [n]o ", "yn");
+    screen.type("y now");
+    await shows("Allow? [y]es [n]o");
+    now += 1_000;
+    screen.type("n");
+    expect(await answer).toBe("n");
+    await shows("› really now");
   });
 
   it("Ctrl-C empties the line, then interrupts; it also answers a question with no answer", async () => {

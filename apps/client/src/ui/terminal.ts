@@ -10,6 +10,8 @@ const MAX_WIDTH = 100;
 const FRAME_MS = 120;
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const PROMPT = "› ";
+/** Who pressed a key just before is still typing, and does not mean the question that came up meanwhile. */
+const TYPING_MS = 700;
 const PASTE_ON = "\x1b[?2004h";
 const PASTE_OFF = "\x1b[?2004l";
 
@@ -29,6 +31,8 @@ interface Question {
   readonly text: string;
   readonly keys: string;
   readonly resolve: (key: string | undefined) => void;
+  /** The user was in the middle of a line when it came up. */
+  typing: boolean;
 }
 
 /**
@@ -51,13 +55,17 @@ export class Terminal implements Paper {
   #partial: string | undefined;
   #status: { readonly text: string; readonly since: number } | undefined;
   #rows: string[] = [];
+  #lastKeyAt = Number.NEGATIVE_INFINITY;
+  readonly #now: () => number;
   #drawn = { rows: 0, cursorRow: 0 };
   #frame = 0;
   #scheduled = false;
   #spinner: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(input: ReadStream, output: WriteStream, styles: Styles) {
+  /** `now` gives milliseconds that only grow. */
+  constructor(input: ReadStream, output: WriteStream, styles: Styles, now: () => number = () => performance.now()) {
+    this.#now = now;
     this.#input = input;
     this.#output = output;
     this.#styles = styles;
@@ -101,7 +109,7 @@ export class Terminal implements Paper {
   }
 
   status(text: string | undefined): void {
-    this.#status = text === undefined ? undefined : { text, since: this.#status?.since ?? performance.now() };
+    this.#status = text === undefined ? undefined : { text, since: this.#status?.since ?? this.#now() };
     if (this.#status !== undefined) {
       this.#spinner ??= setInterval(() => {
         this.#frame += 1;
@@ -155,7 +163,8 @@ export class Terminal implements Paper {
       };
       const aborted = () => done(undefined);
       signal?.addEventListener("abort", aborted, { once: true });
-      this.#question = { text, keys, resolve: done };
+      const typing = this.#line.text !== "" && this.#now() - this.#lastKeyAt < TYPING_MS;
+      this.#question = { text, keys, resolve: done, typing };
       this.#schedule();
       if (this.#closed || signal?.aborted) done(undefined);
     });
@@ -186,7 +195,12 @@ export class Terminal implements Paper {
   };
 
   readonly #onKey = (_chars: string | undefined, key: Key): void => {
-    if (this.#question !== undefined) return this.#answer(this.#question, key);
+    const pause = this.#now() - this.#lastKeyAt;
+    this.#lastKeyAt = this.#now();
+    if (this.#question !== undefined) {
+      if (pause >= TYPING_MS || (key.ctrl && key.name === "c")) this.#question.typing = false;
+      if (!this.#question.typing) return this.#answer(this.#question, key);
+    }
     const { line, action } = edit(this.#line, key);
     this.#line = line;
     this.#schedule();
@@ -238,7 +252,7 @@ export class Terminal implements Paper {
 
   #statusRow(): string {
     const { text = "", since = 0 } = this.#status ?? {};
-    const time = seconds(performance.now() - since).replace(/\.\d/, "");
+    const time = seconds(this.#now() - since).replace(/\.\d/, "");
     const tail = ` · ${time} · Ctrl-C stops`;
     const frame = FRAMES[this.#frame % FRAMES.length] ?? "";
     return this.#styles.dim(`${frame} ${shorten(text, this.width - tail.length - 3)}${tail}`);

@@ -34,6 +34,7 @@ describe("what lies inside", () => {
       ok: true,
       real: path.join(folder.root, relative),
       relative,
+      inside: true,
       writable: true,
     });
   });
@@ -96,7 +97,13 @@ describe("what lies outside is refused", () => {
 
 it("a further readable directory may be read and not written", async () => {
   const wanted = path.join(base, "terminals/1.txt");
-  expect(await folder.locate(wanted)).toEqual({ ok: true, real: wanted, relative: wanted, writable: false });
+  expect(await folder.locate(wanted)).toEqual({
+    ok: true,
+    real: wanted,
+    relative: wanted,
+    inside: false,
+    writable: false,
+  });
 });
 
 it("version control's own folder may be read and not written", async () => {

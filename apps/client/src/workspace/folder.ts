@@ -1,9 +1,18 @@
 import fs from "node:fs/promises";
 import path from "node:path";
 
-/** Where a path of the server leads. `real` holds no symbolic link (but see `entry`); every file operation uses it. */
+/** Where a path of the server leads. */
 export type Located =
-  | { readonly ok: true; readonly real: string; readonly relative: string; readonly writable: boolean }
+  | {
+      readonly ok: true;
+      /** Without symbolic links (but see `entry`); every file operation uses it. */
+      readonly real: string;
+      /** From the folder; the whole path where it lies in a further readable directory. */
+      readonly relative: string;
+      /** In the folder itself. */
+      readonly inside: boolean;
+      readonly writable: boolean;
+    }
   | { readonly ok: false; readonly reason: string };
 
 /**
@@ -62,10 +71,10 @@ export class Folder {
     const relative = inside(this.root, real);
     if (relative !== undefined) {
       const git = relative.split(path.sep).some((part) => part.toLowerCase() === ".git");
-      return { ok: true, real, relative, writable: !git };
+      return { ok: true, real, relative, inside: true, writable: !git };
     }
     if (this.#readable.some((one) => inside(one, real) !== undefined)) {
-      return { ok: true, real, relative: real, writable: false };
+      return { ok: true, real, relative: real, inside: false, writable: false };
     }
     return refuse("the path leads out of the folder");
   }
