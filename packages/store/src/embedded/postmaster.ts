@@ -26,18 +26,25 @@ export function readPostmaster(folder: Folder): Postmaster | undefined {
 const FAST_MS = 30_000;
 const AT_ONCE_MS = 10_000;
 
+/** A process number beyond what any system gives. */
+const NOBODYS_PID = 2_147_483_646;
+/** How long a process may take to die once it has lost its memory and with it its command line. */
+const DYING_MS = 5_000;
+
 /**
- * Ends the Postgres that an owner left behind, if there is one. A file that names a process which is not a Postgres of this
- * folder (the number was given to another since) is removed, since Postgres itself would take it for one.
+ * Ends the Postgres that an owner left behind, if there is one. Its file stays: by it Postgres finds out whether its last
+ * processes still hold the database's memory, and does not start beside them. Only the number is taken out of it, since
+ * Postgres would wait for whoever has it: another process since, or a dead one that nobody collects.
  */
 export async function stopLeftBehind(folder: Folder): Promise<void> {
   const left = readPostmaster(folder);
   if (left === undefined) return;
-  if (!isPostgresOf(folder, left.pid)) {
-    fs.rmSync(folder.postmasterPid, { force: true });
-    return;
-  }
-  await endProcess(left.pid);
+  const identity = processIdentity(left.pid);
+  if (identity !== undefined && commandLine(left.pid) === undefined) await gone(left.pid, identity, DYING_MS);
+  if (isPostgresOf(folder, left.pid)) await endProcess(left.pid);
+  if (readPostmaster(folder)?.pid !== left.pid) return;
+  const text = fs.readFileSync(folder.postmasterPid, "utf8");
+  fs.writeFileSync(folder.postmasterPid, text.replace(/^\d+/, String(NOBODYS_PID)));
 }
 
 /** Ends a Postgres in order (its clients are cut off), and if that takes too long, at once. */
@@ -70,5 +77,6 @@ async function gone(pid: number, identity: string, ms: number): Promise<boolean>
 
 export function isPostgresOf(folder: Folder, pid: number): boolean {
   const command = commandLine(pid);
-  return command !== undefined && path.basename(command.split(" ")[0]!) === "postgres" && command.includes(folder.data);
+  if (command === undefined || path.basename(command.split(" ")[0]!) !== "postgres") return false;
+  return command.includes(` -D ${folder.data} `);
 }
