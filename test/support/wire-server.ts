@@ -1,10 +1,19 @@
 import { LocalOutputLog, type RingLimits } from "@chartroom/cluster";
 import { ConversationService, type ConversationSettings, defaultSettings } from "@chartroom/conversation";
-import type { Clock, ConversationStore, DomainEvent, MemberId, Principal, TeamId } from "@chartroom/domain";
+import type {
+  Clock,
+  CommandEnvelope,
+  ConversationStore,
+  DomainEvent,
+  MemberId,
+  Principal,
+  TeamId,
+} from "@chartroom/domain";
 import { createGateway, type GatewayLimits } from "@chartroom/gateway";
 import { clientCodec, parseBearer } from "@chartroom/protocol";
 import { createTools } from "@chartroom/tools";
 import { systemClock } from "./clock.ts";
+import { until } from "./gateway/until.ts";
 import type { ScriptedModels } from "./scripted-provider.ts";
 import { WireClient, type WireClientOptions } from "./wire-client.ts";
 
@@ -21,6 +30,10 @@ export interface WireServer {
   readonly events: DomainEvent[];
   /** Errors that nobody expected. */
   readonly reports: unknown[];
+  /** Resolves once so many actions have reached the conversations. */
+  acted(count: number): Promise<void>;
+  /** Resolves once a chart has met an event of this name. */
+  met(event: string): Promise<void>;
   /** A client of one conversation, closed with the server. Its token names the member. */
   client(options: WireClientOptions): WireClient;
   stop(): Promise<void>;
@@ -46,8 +59,18 @@ export async function startWireServer(
     settings: { ...defaultSettings, ...settings },
     events: (event) => events.push(event),
   });
+  let actions = 0;
   const gateway = createGateway({
-    conversations: service,
+    conversations: new Proxy(service, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]): unknown => {
+          if (name === "submit" && (args[0] as CommandEnvelope).message.kind === "action") actions++;
+          return Reflect.apply(member, target, args);
+        };
+      },
+    }),
     authenticate: (header) => ({ ok: true, value: memberOf(parseBearer(header("authorization")) ?? "ada") }),
     clock,
     entropy,
@@ -65,6 +88,12 @@ export async function startWireServer(
     service,
     events,
     reports,
+    acted: (count) => until(() => actions >= count, `${count} actions`),
+    met: (name) =>
+      until(
+        () => events.some((event) => event.type === "chart.transition" && event.event === name),
+        `the event ${name}`,
+      ),
     client(options) {
       const client = new WireClient(port, options);
       clients.push(client);

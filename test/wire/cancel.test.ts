@@ -1,7 +1,6 @@
 import { describe, expect } from "vitest";
 import { test } from "../support/database.ts";
 import { gatedStore } from "../support/gated-store.ts";
-import { until } from "../support/gateway/until.ts";
 import { holdIn, type Phase, PHASES } from "../support/phases.ts";
 import { hang, say, scriptedModels } from "../support/scripted-provider.ts";
 import { expectFailed, expectFinished, runStatuses } from "../support/wire-checks.ts";
@@ -19,9 +18,7 @@ async function took(server: WireServer, phase: Phase, stream: WireStream): Promi
     await stream.inject("probe", "another Run", "?");
     return stream.down.sees("interactionUpdate.contextInjectionState");
   }
-  const cancelled = (): boolean =>
-    server.events.some((event) => event.type === "chart.transition" && event.event === "cancel");
-  return until(cancelled, "the cancel");
+  return server.met("cancel");
 }
 
 describe.each(WIRE_TRANSPORTS)("cancel over %s", (transport) => {

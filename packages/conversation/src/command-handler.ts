@@ -25,6 +25,9 @@ import { resumePointOf } from "./rebuild.ts";
 import { settleFromState, settleResolutions } from "./settle-calls.ts";
 import type { StreamTable } from "./stream-table.ts";
 
+/** What stops the Step that is under way: results that come with it are taken in the same moment. */
+const STOPS: ReadonlySet<Decision["kind"]> = new Set(["inbox", "cancel", "wait", "start"]);
+
 /** Carries out what the command table decides; one command of a conversation after the other. */
 export class CommandHandler {
   readonly #capacity: Capacity;
@@ -52,7 +55,7 @@ export class CommandHandler {
     if (leaving?.ended) await leaving.left.promise;
     const view = await viewCommand(activation, envelope, action);
     const decision = decide(action, envelope.carrier, request.wireRunId, view);
-    if (activation.currentRun) await settleResolutions(activation, activation.currentRun, action);
+    if (!STOPS.has(decision.kind)) await settleResolutions(activation, action);
     switch (decision.kind) {
       case "start":
       case "wait":
@@ -142,13 +145,16 @@ export class CommandHandler {
     });
     watchHeartbeats(activation, run);
     this.#streams.carry(envelope.generation, activation, run, { kind: "runStart" });
+    const settled = settleResolutions(activation, request.action);
     if (decision.kind === "wait" && decision.supersede && current)
       activation.send({ type: "run.superseded", runId: current.row.runId });
     activation.deps.events({ type: "run.started", conversationId, runId: row.runId, traceId: row.traceId });
-    return async () =>
-      (await run.accepted.promise)
+    return async () => {
+      await settled;
+      return (await run.accepted.promise)
         ? { kind: "run", conversationId, runId: row.runId }
         : { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
+    };
   }
 
   /** Full: the oldest parked Run makes room; none parked: what is lacking. */
@@ -230,6 +236,7 @@ export class CommandHandler {
     const placed = done?.inbox.find((entry) => entry.key === key);
     if (!placed) return () => Promise.resolve({ kind: "refused", failure: failure("STORE_UNAVAILABLE") });
     activation.seenKeys.add(key);
+    let settled: Promise<void> | undefined;
     if (!placed.duplicate) {
       activation.inbox.push({ ...row, seq: placed.seq, state: "waiting" });
       const state =
@@ -240,6 +247,7 @@ export class CommandHandler {
           "update",
           codec.update({ kind: "injectionState", injectionId: action.injection.injectionId, state }),
         );
+      settled = settleResolutions(activation, action);
       if (activation.phase === "idle") await this.openWaiting(activation);
       else
         activation.send({
@@ -248,10 +256,10 @@ export class CommandHandler {
           urgency: this.#urgency(decision.row, decision.urgency),
         });
     }
-    return () =>
-      Promise.resolve(
-        envelope.carrier === "A" ? { kind: "finishedTurn", conversationId } : { kind: "acknowledged", conversationId },
-      );
+    return async () => {
+      await settled;
+      return { kind: envelope.carrier === "A" ? "finishedTurn" : "acknowledged", conversationId };
+    };
   }
 
   #urgency(kind: InboxKind, urgency: Urgency): Urgency {
@@ -275,8 +283,10 @@ export class CommandHandler {
   ): Promise<() => Promise<Receipt>> {
     const { conversationId } = activation;
     const run = activation.runs.get(runId);
+    const settled = settleResolutions(activation, action);
     activation.send({ type: "cancel", runId });
     return async () => {
+      await settled;
       await run?.stopped.promise;
       return onNewStream ? { kind: "finishedTurn", conversationId } : { kind: "acknowledged", conversationId };
     };

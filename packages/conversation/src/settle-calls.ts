@@ -3,16 +3,19 @@ import type { Action, RunRequest } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
 
-/** The last results that the client gives for calls which it aborted itself settle them before anything else happens. */
-export async function settleResolutions(activation: Activation, run: LiveRun, action: Action): Promise<void> {
-  const { board, compiled } = run;
-  if (!board || !compiled || !("resolutions" in action) || action.resolutions.length === 0) return;
+/**
+ * The last results that the client gives for calls which it aborted itself settle them before anything else happens to the
+ * Run: at once, so that what the command does comes before a next Step. Resolves when they are committed.
+ */
+export function settleResolutions({ deps, currentRun }: Activation, action: Action): Promise<void> {
+  if (!currentRun?.board || !currentRun.compiled || !("resolutions" in action)) return Promise.resolve();
+  const { board, compiled } = currentRun;
   for (const resolution of action.resolutions) {
     const call = board.openCalls.find((open) => open.id === resolution.callId);
-    const result = call && activation.deps.tools.resolve(compiled.scope, call, resolution);
+    const result = call && deps.tools.resolve(compiled.scope, call, resolution);
     if (call && result) board.accept(call.id, result);
   }
-  await board.flushed();
+  return board.flushed();
 }
 
 /** Results that a resuming client has put into its state settle their open calls; those calls are not issued again. */
