@@ -55,6 +55,17 @@ export class CommandProcess {
     return this.#running;
   }
 
+  /** Whether something of its group still runs, also after the command itself has ended. */
+  get hasSurvivors(): boolean {
+    const { pid } = this;
+    if (pid === undefined) return false;
+    try {
+      return process.kill(-pid, 0);
+    } catch {
+      return false;
+    }
+  }
+
   /** Types into the command; false when it takes no input (any more). */
   type(chars: string): boolean {
     const stdin = this.#child?.stdin;

@@ -125,7 +125,7 @@ export class Shells {
     }
     const end = await command.ended;
     if (hard !== undefined) this.#clock.clearTimeout(hard as object);
-    this.#processes.delete(command);
+    this.#ended(command);
     const report: ShellReport = {
       stdout: output.text("stdout"),
       stderr: output.text("stderr"),
@@ -164,7 +164,12 @@ export class Shells {
   /** Stops by force whatever still runs. */
   close(): void {
     this.#listener = () => undefined;
-    for (const command of this.#processes) command.kill();
+    for (const command of this.#processes) if (command.hasSurvivors) command.kill();
+  }
+
+  /** What a command left running behind it is stopped when the client closes. */
+  #ended(command: CommandProcess): void {
+    if (!command.hasSurvivors) this.#processes.delete(command);
   }
 
   #inFront(request: ShellRequest, command: CommandProcess, signal: AbortSignal): Promise<LeftFront> {
@@ -199,7 +204,7 @@ export class Shells {
   async #followBackground(shell: BackgroundShell, command: CommandProcess, output: Output, hard: unknown) {
     const end: CommandEnd = await command.ended;
     if (hard !== undefined) this.#clock.clearTimeout(hard as object);
-    this.#processes.delete(command);
+    this.#ended(command);
     this.#background.delete(shell.id);
     output.close();
     const code = end.kind === "exit" ? end.code : 1;
