@@ -139,7 +139,8 @@ export const conversationMachine = setup({
     hasWaitingRun: ({ context }) => context.nextRunId !== null,
     restoresTo: ({ event }, params: { readonly state: string }) =>
       event.type === "restored" && event.resume === params.state,
-    restoredStopped: ({ event }) => event.type === "restored" && event.resume !== "idle" && event.context.stop !== null,
+    restoredStopped: ({ event }) =>
+      event.type === "restored" && event.resume !== "idle" && (event.context?.stop ?? null) !== null,
     inboxNotEmpty: ({ context }) => context.joins > 0,
     preparedWithInbox: ({ context, event }) =>
       isCurrent(context, event) && event.type === "prepared" && event.joins > 0,
@@ -171,7 +172,7 @@ export const conversationMachine = setup({
   },
   actions: {
     takeRestored: assign(({ context, event }) =>
-      event.type === "restored"
+      event.type === "restored" && event.context !== null
         ? {
             ...event.context,
             fence: context.fence,

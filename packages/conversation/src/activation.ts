@@ -44,8 +44,6 @@ export class Activation {
   readonly parent: ParentConversationRef | undefined;
   readonly runs = new Map<RunId, LiveRun>();
   readonly streams = new Map<StreamId, ClientStream>();
-  /** Idempotency keys that this activation has taken or rejected. */
-  readonly seenKeys = new Set<string>();
   /** The Run that ended last. */
   lastRun: LiveRun | undefined;
   /** Called when the conversation has come to rest. */
@@ -59,6 +57,7 @@ export class Activation {
   #value: StateValue = "restoring";
   // made when a Run needs them: most conversations in memory only rest
   #intake: SerialQueue | undefined;
+  #seenKeys: Set<string> | undefined;
   #abort: AbortController | undefined;
   #history: ConversationHistory | undefined;
   #wire: WireCheckpoint | undefined;
@@ -98,14 +97,22 @@ export class Activation {
   }
 
   start(): void {
-    this.actor.on("waiting.replaced", ({ runId }) =>
-      this.#endWaiting(runId as RunId, { kind: "superseded", code: "SUPERSEDED" }),
+    this.actor.on("*", (told) =>
+      this.#endWaiting(
+        told.runId as RunId,
+        told.type === "waiting.replaced"
+          ? { kind: "superseded", code: "SUPERSEDED" }
+          : { kind: "failed", code: told.code },
+      ),
     );
-    this.actor.on("waiting.expired", ({ runId, code }) => this.#endWaiting(runId as RunId, { kind: "failed", code }));
     this.actor.subscribe({ complete: () => this.#end(), error: (error) => this.#fault(error) });
     this.actor.start();
   }
 
+  /** Idempotency keys that this activation has taken or rejected. */
+  get seenKeys(): Set<string> {
+    return (this.#seenKeys ??= new Set());
+  }
   /** Commands, one after the other. */
   get intake(): SerialQueue {
     return (this.#intake ??= new SerialQueue());

@@ -20,7 +20,8 @@ type RunKind = ChartContext["runKind"];
 export type RestoreEvent =
   | {
       readonly type: "restored";
-      readonly context: ChartContext;
+      /** Null: nothing was stored, the conversation is new. */
+      readonly context: ChartContext | null;
       readonly resume:
         | "idle"
         | "preparing"

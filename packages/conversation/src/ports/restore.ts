@@ -40,7 +40,7 @@ export function bindRestore(find: FindActivation) {
 async function restore(activation: Activation): Promise<RestoreEvent> {
   const { chart, runs } = activation.stored;
   const fresh = activation.context;
-  if (!chart) return { type: "restored", context: fresh, resume: "idle" };
+  if (!chart) return { type: "restored", context: null, resume: "idle" };
   if (chart.machine !== "conversation" || chart.version !== chartVersion || !isContext(chart.context))
     return { type: "restore.failed" };
   const { context } = chart;
