@@ -118,6 +118,7 @@ export interface ModelLimits {
  * A stream is `finished` only after the vendor's own terminal event. It does not retry.
  */
 export interface ModelProvider {
+  /** Unique among the providers; marks the replay state that this one makes (`ReplayState.vendor`), which goes back to it alone. */
   readonly id: string;
   stream(request: ModelRequest, limits: ModelLimits, signal: AbortSignal): AsyncIterable<readonly ModelEvent[]>;
 }

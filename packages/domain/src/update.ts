@@ -24,6 +24,7 @@ export type InjectionState =
 
 /** Token counts of a model call or a turn; an absent count is unknown, not zero. */
 export interface Usage {
+  /** The whole prompt: what the cache gave and what it took are in it. */
   readonly inputTokens?: number;
   readonly outputTokens?: number;
   readonly cacheReadTokens?: number;

@@ -16,3 +16,4 @@ export {
   type ModelDirectoryPorts,
   type OpenModelDirectory,
 } from "./directory.ts";
+export { requestBody } from "./request-body.ts";

@@ -44,7 +44,7 @@ providerContract("Anthropic messages", {
   events: [
     { type: "usage", usage: { inputTokens: 105, outputTokens: 1, cacheReadTokens: 90, cacheWriteTokens: 5 } },
     { type: "thinking", text: "hm" },
-    { type: "thinkingDone", replay: { vendor: "anthropic:vendor", data: '{"signature":"c2ln"}' } },
+    { type: "thinkingDone", replay: { vendor: "vendor", data: '{"signature":"c2ln"}' } },
     { type: "text", text: "Grüße, " },
     { type: "text", text: "世界 🙂" },
     { type: "call", index: 0, providerId: "toolu_a" as never, name: "Read" },

@@ -18,17 +18,10 @@ export function anthropicProvider(
   thinkingOf: (modelId: string) => ThinkingStyle,
   { dispatcher, clock }: ProviderPorts,
 ): ModelProvider {
-  const base = config.baseUrl ?? ANTHROPIC_URL;
-  const url = endpoint(base, /\/v\d+\/*$/.test(new URL(base).pathname) ? "/messages" : "/v1/messages");
-  const own = url.hostname === "api.anthropic.com";
+  const url = urlOf(config);
+  const own = isOwn(url);
   const failures = failureReader(config.id, secretsOf(config, url), clock);
-  // thinking is valid only in the account that made it, so another provider of the same vendor is a stranger
-  const vendor = `anthropic:${config.id}`;
-  const dialect = {
-    vendor,
-    cache: config.options?.cache ?? "5m",
-    eagerToolInput: config.options?.eagerToolInput ?? own,
-  } as const;
+  const dialect = anthropicDialect(config);
   return {
     id: config.id,
     stream(request, limits, signal) {
@@ -42,9 +35,26 @@ export function anthropicProvider(
         url,
         headers: requestHeaders(config, "x-api-key", { "anthropic-version": "2023-06-01", ...beta }),
         body: anthropicBody(request, full),
-        translator: new AnthropicTranslator(vendor, failures, toolNames(request.tools)),
+        translator: new AnthropicTranslator(dialect.vendor, failures, toolNames(request.tools)),
         failures,
       });
     },
+  };
+}
+
+function urlOf(config: AnthropicConfig): URL {
+  const base = config.baseUrl ?? ANTHROPIC_URL;
+  return endpoint(base, /\/v\d+\/*$/.test(new URL(base).pathname) ? "/messages" : "/v1/messages");
+}
+
+const isOwn = (url: URL): boolean => url.hostname === "api.anthropic.com";
+
+/** How requests to this provider are written. Thinking is valid only in the account that made it: another provider of the same vendor is a stranger. */
+export function anthropicDialect(config: AnthropicConfig): Omit<AnthropicDialect, "thinking"> {
+  const { id, options = {} } = config;
+  return {
+    vendor: id,
+    cache: options.cache ?? "5m",
+    eagerToolInput: options.eagerToolInput ?? isOwn(urlOf(config)),
   };
 }

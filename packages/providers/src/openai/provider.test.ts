@@ -30,7 +30,7 @@ providerContract("OpenAI chat", {
   events: [
     { type: "thinking", text: "hm, " },
     { type: "thinking", text: "ok" },
-    { type: "thinkingDone", replay: { vendor: "openai:vendor", data: '{"field":"reasoning_content"}' } },
+    { type: "thinkingDone", replay: { vendor: "vendor", data: '{"field":"reasoning_content"}' } },
     { type: "text", text: "Grüße, " },
     { type: "text", text: "世界 🙂" },
     { type: "call", index: 0, providerId: "call_a" as never, name: "Read" },

@@ -16,11 +16,10 @@ export function openAiProvider(
   thinkingOf: (modelId: string) => ThinkingStyle,
   { dispatcher, clock }: ProviderPorts,
 ): ModelProvider {
-  const url = endpoint(config.baseUrl ?? OPENAI_URL, "/chat/completions");
+  const url = urlOf(config);
   const headers = requestHeaders(config, "bearer", {});
   const failures = failureReader(config.id, secretsOf(config, url), clock);
-  const vendor = `openai:${config.id}`;
-  const dialect = dialectOf(config, url, vendor);
+  const dialect = openAiDialect(config);
   return {
     id: config.id,
     stream: (request, limits, signal) =>
@@ -32,16 +31,22 @@ export function openAiProvider(
         url,
         headers,
         body: openAiBody(request, { ...dialect, thinking: thinkingOf(request.model.id) }),
-        translator: new OpenAiTranslator(vendor, failures, toolNames(request.tools)),
+        translator: new OpenAiTranslator(dialect.vendor, failures, toolNames(request.tools)),
         failures,
       }),
   };
 }
 
-function dialectOf({ options = {} }: OpenAiConfig, url: URL, vendor: string): Omit<OpenAiDialect, "thinking"> {
-  const own = url.hostname === "api.openai.com";
+function urlOf(config: OpenAiConfig): URL {
+  return endpoint(config.baseUrl ?? OPENAI_URL, "/chat/completions");
+}
+
+/** How requests to this provider are written. Reasoning goes back to the account that gave it, and to no other. */
+export function openAiDialect(config: OpenAiConfig): Omit<OpenAiDialect, "thinking"> {
+  const { id, options = {} } = config;
+  const own = urlOf(config).hostname === "api.openai.com";
   return {
-    vendor,
+    vendor: id,
     maxTokensField: options.maxTokensField ?? (own ? "max_completion_tokens" : "max_tokens"),
     promptCacheKey: options.promptCacheKey ?? own,
     streamUsage: options.streamUsage ?? true,
