@@ -183,6 +183,42 @@ describe("transport", () => {
     expect(second.downlink.text).toBe("It holds x.");
   });
 
+  test("a resume with a checkpoint sees what follows it, and nothing twice", async ({ node }) => {
+    const look = async function* (...args: Parameters<ReturnType<typeof call>>) {
+      yield [{ type: "text", text: "Let me look. " } as const];
+      yield* call({ name: "Read", args: { path: "/ws/demo/a.ts" } })(...args);
+    };
+    const models = scriptedModels(look, say("It holds x."));
+    const { client } = openRoom(node.store, models);
+    const person = client();
+    const first = await person.stream().attach();
+    await first.send(person.runRequest("Read a.ts"));
+    await sees(first, "conversationCheckpointUpdate");
+    expect(first.downlink.text).toBe("Let me look. ");
+    first.downlink.lose();
+    const second = person.stream();
+    person.onExec = (exec) =>
+      exec.message.case === "readArgs"
+        ? {
+            case: "readResult",
+            value: {
+              result: {
+                case: "success",
+                value: { path: "/ws/demo/a.ts", output: { case: "content", value: "x" }, totalLines: 1 },
+              },
+            },
+          }
+        : undefined;
+    await second.attach();
+    await second.send(person.runRequest("", { resume: true }));
+    await second.downlink.ended();
+    expect(second.downlink.text).toBe("It holds x.");
+    const { kinds } = second.downlink;
+    expect(kinds).not.toContain("interactionUpdate.toolCallStarted");
+    expect(kinds.filter((kind) => kind === "interactionUpdate.toolCallCompleted")).toHaveLength(1);
+    expect(second.downlink.terminals).toEqual([{ kind: "completed" }]);
+  });
+
   test("a new message on a new stream supersedes the living Run, then runs", async ({ node }) => {
     const models = scriptedModels(hang(["Old"]), say("New"));
     const { client } = openRoom(node.store, models);

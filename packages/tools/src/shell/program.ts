@@ -21,10 +21,14 @@ export interface ShellCall {
  * with a plain `shell_result` instead. What follows the end is not asked for any more (wire section 5.3).
  */
 export function shellProgram({ args, terminalsFolder, variant }: ShellCall): ToolProgram {
-  const stdout = outputBuffer();
-  const stderr = outputBuffer();
+  let stdout = outputBuffer();
+  let stderr = outputBuffer();
   /** Both, in the order in which they came. */
-  const output = outputBuffer();
+  let output = outputBuffer();
+  /** Characters that the interface has been shown, and those of them that a client which began anew will say again. */
+  const shown = { stdout: 0, stderr: 0 };
+  let behind = { stdout: 0, stderr: 0 };
+  let begun = false;
   let startedAtMs = 0;
   let sandboxPolicy: agent.SandboxPolicy | undefined;
 
@@ -95,7 +99,10 @@ export function shellProgram({ args, terminalsFolder, variant }: ShellCall): Too
     const text = data.toWellFormed();
     (stream === "stdout" ? stdout : stderr).push(text);
     output.push(text);
-    const deltas = pieces(text).map((content) => {
+    const known = Math.min(behind[stream], text.length);
+    behind = { ...behind, [stream]: behind[stream] - known };
+    shown[stream] += text.length - known;
+    const deltas = pieces(text.slice(known)).map((content) => {
       const delta =
         stream === "stdout"
           ? { case: stream, value: create(agent.ShellToolCallStdoutDeltaSchema, { content }) }
@@ -109,6 +116,12 @@ export function shellProgram({ args, terminalsFolder, variant }: ShellCall): Too
   const onEvent = ({ event }: agent.ShellStream, atMs: number): Step => {
     switch (event.case) {
       case "start":
+        // asked again on a new stream, a client tells the whole output from its beginning
+        if (begun) {
+          [stdout, stderr, output] = [outputBuffer(), outputBuffer(), outputBuffer()];
+          behind = { ...shown };
+        }
+        begun = true;
         sandboxPolicy = event.value.sandboxPolicy;
         return { kind: "stay" };
       case "stdout":

@@ -26,6 +26,19 @@ const deltasOf = (game: ReturnType<typeof play>) =>
   });
 
 describe("Shell", () => {
+  it("counts the output once when a client on a new stream tells it from its beginning", () => {
+    const game = begun();
+    game.reply(event({ case: "start", value: {} }));
+    game.reply(stdout("one\n"));
+    game.reply(event({ case: "start", value: {} }));
+    game.reply(stdout("one\ntw"));
+    game.reply(stdout("o\n"));
+    game.reply(exit());
+    expect(deltasOf(game).map(({ value }) => value?.content)).toEqual(["one\n", "tw", "o\n"]);
+    expect(game.result().text).toContain("one\ntwo\n");
+    expect(game.result().text.match(/one/gu)).toHaveLength(1);
+  });
+
   it("asks for a stream with its arguments filled (example 3)", () => {
     const game = begun(
       { command: "npm test 2>&1 | tee out.log", description: "Run the tests", block_until_ms: 30000.0 },
