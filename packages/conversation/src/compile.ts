@@ -1,6 +1,6 @@
 import type { McpToolOffer, ModelRequest, RequestContext, RunRequest, ToolScope } from "@chartroom/domain";
 import type { Projection } from "@chartroom/history";
-import { systemPrompt } from "@chartroom/prompting";
+import { systemPrompt, type SystemPromptInput } from "@chartroom/prompting";
 import type { Activation } from "./activation.ts";
 import { ClientAccess } from "./client-access.ts";
 import type { CompiledRun, LiveRun } from "./live-run.ts";
@@ -33,9 +33,21 @@ export function compileRun(
     provider: found.provider,
     tools: catalogue,
     custom,
-    system: systemPrompt({ mode: scope.mode, toolNames: catalogue.map((tool) => tool.name), custom }),
+    system: systemText({ mode: scope.mode, toolNames: catalogue.map((tool) => tool.name), custom }),
   };
 }
+
+/** One string for all Runs of a mode and tool set: it is long, and most Runs have the same. */
+function systemText(input: SystemPromptInput): string {
+  const key = JSON.stringify(input);
+  let text = systemTexts.get(key);
+  if (text === undefined) {
+    if (systemTexts.size >= 64) systemTexts.clear();
+    systemTexts.set(key, (text = systemPrompt(input)));
+  }
+  return text;
+}
+const systemTexts = new Map<string, string>();
 
 export function compiledOf(run: LiveRun): CompiledRun {
   if (!run.compiled) throw new Error("the Run is not compiled");

@@ -16,8 +16,23 @@ const FRAME = 4;
 /** A picture, whatever its size: the common upper bound of the vendors at full resolution. */
 const IMAGE = 1_600;
 
+/** Long texts that come again and again: system texts, one per mode and tool set. */
+const LONG = 4_000;
+const MOST = 32;
+const counted = new Map<string, number>();
+
 /** Estimated tokens of a text. */
 export function textTokens(text: string): number {
+  if (text.length < LONG) return count(text);
+  const before = counted.get(text);
+  if (before !== undefined) return before;
+  const tokens = count(text);
+  if (counted.size >= MOST) counted.clear();
+  counted.set(text, tokens);
+  return tokens;
+}
+
+function count(text: string): number {
   let weight = 0;
   for (let at = 0; at < text.length; at += 1) {
     const unit = text.charCodeAt(at);
@@ -63,11 +78,16 @@ export function messagesTokens(messages: readonly CanonicalMessage[]): number {
   return sum(messages, messageTokens);
 }
 
-/** Estimated tokens of tool definitions. */
+const tools = new WeakMap<ToolDefinition, number>();
+
+/** Estimated tokens of a tool definition; kept per object, since native tools are the same in each Run. */
 export function toolTokens(tool: ToolDefinition): number {
-  return (
-    2 * FRAME + textTokens(tool.name) + textTokens(tool.description) + textTokens(JSON.stringify(tool.inputSchema))
-  );
+  const before = tools.get(tool);
+  if (before !== undefined) return before;
+  const tokens =
+    2 * FRAME + textTokens(tool.name) + textTokens(tool.description) + textTokens(JSON.stringify(tool.inputSchema));
+  tools.set(tool, tokens);
+  return tokens;
 }
 
 export function sum<T>(items: readonly T[], of: (item: T) => number): number {

@@ -23,6 +23,8 @@ export interface PortInput {
 
 export type FindActivation = (conversationId: string) => Activation | undefined;
 
+const LEFT = "the state was left";
+
 /** Binds a port: what it throws becomes `port.failed`, so that the chart never hears nothing. */
 export function bindPort(name: string, find: FindActivation, work: (call: PortCall) => Promise<void>) {
   return fromCallback<ConversationEvent, PortInput>(({ input, sendBack }) => {
@@ -33,7 +35,8 @@ export function bindPort(name: string, find: FindActivation, work: (call: PortCa
     const send = (event: ConversationEvent): void => {
       if (live) sendBack(event);
     };
-    const stop = (): void => controller.abort();
+    // with a reason of its own: without one an exception is made, with its stack, at each end of a state
+    const stop = (): void => controller.abort(LEFT);
     activation?.abort.signal.addEventListener("abort", stop);
     // after the transition that invoked it: a port must not send from within that transition
     queueMicrotask(() => {
@@ -51,7 +54,7 @@ export function bindPort(name: string, find: FindActivation, work: (call: PortCa
     return () => {
       live = false;
       activation?.abort.signal.removeEventListener("abort", stop);
-      controller.abort();
+      controller.abort(LEFT);
     };
   });
 }

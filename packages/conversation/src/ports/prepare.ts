@@ -17,6 +17,7 @@ import { takeClientState } from "../client-state.ts";
 import { ClientAccess } from "../client-access.ts";
 import { compileRun, contextOf } from "../compile.ts";
 import type { LiveRun } from "../live-run.ts";
+import { localTime } from "../local-time.ts";
 import { mergeBarriers } from "../merge-barriers.ts";
 import type { PortCall } from "./port.ts";
 
@@ -139,18 +140,6 @@ async function moveToEndOf(activation: Activation, ended: RunId): Promise<void> 
 async function publishHead(activation: Activation, run: LiveRun): Promise<void> {
   const head = await encodeHead(activation, run);
   if (await activation.commit(() => head)) void publishCheckpoint(activation, run);
-}
-
-/** `2026-11-30 23:59` at the user's place. */
-function localTime(atMs: number, timeZone: string | undefined): string {
-  const format = (zone: string): string =>
-    new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" }).format(atMs);
-  try {
-    return format(timeZone || "UTC");
-  } catch {
-    // a zone that this machine does not know
-    return format("UTC");
-  }
 }
 
 /** Long texts that came as blob ids (wire section 4.6), and pictures that came inline: both belong to the store. */
