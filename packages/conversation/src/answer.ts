@@ -1,7 +1,7 @@
 import { readState } from "@chartroom/history";
 import type { CheckpointId, Downlink, RunId, RunRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
-import { lackAll } from "./checkpoint-publisher.ts";
+import { giveBlobs, lackAll } from "./checkpoint-publisher.ts";
 import type { ClientStream } from "./client-stream.ts";
 import { failure, terminalOf } from "./failures.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -65,37 +65,21 @@ async function giveHead(activation: Activation, row: RunRow, stream: ClientStrea
   const { history, deps } = activation;
   const node = row.finalHead && history.chain.nodes.get(row.finalHead);
   if (!node?.wireState || history.view.head !== node.id) return;
-  const acknowledged = node.delivered || (await giveBlobs(activation, node.id, node.wireState, stream, brought));
-  if (!acknowledged || !stream.attached) return;
+  if (!node.delivered) {
+    await takeLacking(activation, node.id, node.wireState, brought);
+    if (!(await giveBlobs(activation, stream, (_, bytes) => stream.writeDirect(bytes)))) return;
+  }
   stream.writeDirect(deps.codec.checkpoint(node.wireState));
   if (!node.delivered) activation.delivered(node.id);
 }
 
-async function giveBlobs(
-  activation: Activation,
-  head: CheckpointId,
-  state: Uint8Array,
-  stream: ClientStream,
-  brought: Uint8Array,
-): Promise<boolean> {
-  const { wire, deps } = activation;
+/** What the client brought names blobs that it has. */
+async function takeLacking(activation: Activation, head: CheckpointId, state: Uint8Array, brought: Uint8Array) {
+  const { wire } = activation;
   const read = readState(brought);
   if (read.ok) for (const id of [...read.outline.roots, ...read.outline.turns]) wire.hold(id);
-  if (wire.head === undefined) {
-    await lackAll(activation, state);
-    wire.state = state;
-    wire.head = head;
-  }
-  const given = Promise.all(
-    [...wire.lacking].map(async ([id, data]) => {
-      const taken = await stream.setBlob(id, data, deps.codec, (_, bytes) => stream.writeDirect(bytes));
-      if (taken) wire.hold(id);
-      return taken;
-    }),
-  ).then((taken) => !taken.includes(false));
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = deps.clock.setTimeout(() => resolve(false), deps.settings.ackMs);
-  const acknowledged = await Promise.race([given, late]);
-  deps.clock.clearTimeout(timer);
-  return acknowledged;
+  if (wire.head !== undefined) return;
+  await lackAll(activation, state);
+  wire.state = state;
+  wire.head = head;
 }

@@ -10,6 +10,7 @@ import {
 } from "@chartroom/history";
 import type { Barrier, BlobId, CheckpointId } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
+import type { ClientStream, StreamAppend } from "./client-stream.ts";
 import { compiledOf } from "./compile.ts";
 import type { LiveRun } from "./live-run.ts";
 
@@ -108,19 +109,29 @@ export function publishCheckpoint(activation: Activation, run: LiveRun): Promise
 }
 
 async function publish(activation: Activation, run: LiveRun, state: Uint8Array, head: CheckpointId): Promise<boolean> {
-  const { wire, deps } = activation;
   const stream = run.attached;
   if (!stream?.attached) return false;
-  const append = activation.streamAppend(run);
-  const acknowledged = await Promise.all(
+  stream.offered = head;
+  if (!(await giveBlobs(activation, stream, activation.streamAppend(run))) || !stream.attached) return false;
+  activation.append(run, "checkpoint", activation.deps.codec.checkpoint(state), { checkpoint: head });
+  activation.delivered(head);
+  return true;
+}
+
+/** Writes the blobs that the client lacks; `false`: not all were acknowledged within the bound. Later acknowledgements count for the next time. */
+export async function giveBlobs(activation: Activation, stream: ClientStream, append: StreamAppend): Promise<boolean> {
+  const { wire, deps } = activation;
+  const { clock, settings, codec } = deps;
+  const given = Promise.all(
     [...wire.lacking].map(async ([id, data]) => {
-      const taken = await stream.setBlob(id, data, deps.codec, append);
+      const taken = await stream.setBlob(id, data, codec, append);
       if (taken) wire.hold(id);
       return taken;
     }),
-  );
-  if (acknowledged.includes(false) || !stream.attached) return false;
-  activation.append(run, "checkpoint", deps.codec.checkpoint(state), { checkpoint: head });
-  activation.delivered(head);
-  return true;
+  ).then((taken) => !taken.includes(false));
+  const { promise: late, resolve } = Promise.withResolvers<boolean>();
+  const timer = clock.setTimeout(() => resolve(false), settings.ackMs);
+  const acknowledged = await Promise.race([given, late]);
+  clock.clearTimeout(timer);
+  return acknowledged;
 }

@@ -1,5 +1,6 @@
 import type {
   BlobId,
+  CheckpointId,
   ClientCodec,
   Clock,
   Downlink,
@@ -42,6 +43,8 @@ export class ClientStream implements OutputReader {
   /** The Run that the stream carries now; a follow-up takes it over. */
   runId: RunId;
   subscription: OutputSubscription | undefined;
+  /** The newest checkpoint that was on its way to this stream, acknowledged or not. */
+  offered: CheckpointId | undefined;
   #downlink: Downlink | undefined;
   #terminalWritten = false;
   #nextExec = 1;

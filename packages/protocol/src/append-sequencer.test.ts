@@ -203,6 +203,31 @@ describe("after the end", () => {
     expect(sequencer.nextDeadline).toBeUndefined();
   });
 
+  it("counts a heartbeat that continues the old sequence, so that nothing waits behind it", () => {
+    const sequencer = ended();
+    expect(offer(sequencer, { seqno: 5, kind: "heartbeat" })).toEqual({ kind: "accepted", items: [] });
+    expect(offer(sequencer, { seqno: 6, kind: "other" })).toEqual({ kind: "late" });
+    expect(offer(sequencer, { seqno: 8, kind: "heartbeat" })).toEqual({ kind: "accepted", items: [] });
+    expect(offer(sequencer, { seqno: 9, kind: "other" })).toEqual({ kind: "held" });
+    expect(offer(sequencer, { seqno: 7, kind: "other" })).toEqual({ kind: "late", also: ["other9"] });
+    expect(sequencer.nextDeadline).toBeUndefined();
+    // and none of it is taken for the next generation's
+    const { successor } = sequencer.succeed();
+    expect(offer(successor, { seqno: 0, kind: "run" })).toEqual({ kind: "accepted", items: ["run0"] });
+    for (let seqno = 1; seqno < 9; seqno++)
+      expect(offer(successor, { seqno, kind: "other" })).toEqual({ kind: "accepted", items: [`other${seqno}`] });
+  });
+
+  it("goes on behind what had a gap before it when it ended", () => {
+    const sequencer = new AppendSequencer<string>();
+    offer(sequencer, { seqno: 0, kind: "run" });
+    offer(sequencer, { seqno: 2, kind: "other" });
+    offer(sequencer, { seqno: 3, kind: "heartbeat" });
+    expect(sequencer.close()).toEqual(["other2"]);
+    expect(offer(sequencer, { seqno: 4, kind: "other" })).toEqual({ kind: "held" });
+    expect(offer(sequencer, { seqno: 1, kind: "other" })).toEqual({ kind: "late", also: ["other4"] });
+  });
+
   it("takes a repeat as late when no opener follows", () => {
     const sequencer = ended();
     expect(offer(sequencer, { seqno: 2, kind: "other" }, 100)).toEqual({ kind: "held" });

@@ -14,7 +14,8 @@ export interface SequencedAppend<T> {
  * - `accepted`: apply `items` in this order: the append itself (unless it is a heartbeat) and what it released.
  * - `held`: wait; a later verdict's `items` or `expire` brings it back.
  * - `duplicate`: its number was received before. `held`: the first one is still waiting; answer both together.
- * - `late`: after the end, or before the start; answer 200 with an empty body, apply nothing.
+ * - `late`: after the end, or before the start; answer 200 with an empty body, apply nothing. `also`: what was held
+ *   behind it, late as well.
  * - `opening`: a Run request or prewarm at 0 or 1 whose number is used up. The caller knows the opening message of
  *   this generation: the same event again is a duplicate, another one begins the next generation (`succeed`).
  * - `refused`: more is held back than a well-behaved client ever leaves open.
@@ -23,7 +24,7 @@ export type AppendVerdict<T> =
   | { readonly kind: "accepted"; readonly items: readonly T[] }
   | { readonly kind: "held" }
   | { readonly kind: "duplicate"; readonly held: boolean }
-  | { readonly kind: "late" }
+  | { readonly kind: "late"; readonly also?: readonly T[] }
   | { readonly kind: "opening" }
   | { readonly kind: "refused" };
 
@@ -66,8 +67,9 @@ interface Held<T> extends SequencedAppend<T> {
  *
  * A heartbeat is answered at once wherever its number stands, and its number counts as received.
  *
- * After the end (`close`), a message that continues the old sequence is late. One with another number can be a repeat,
- * or can have overtaken the opener of the next generation: it is held for `succeed`, and late when no opener comes.
+ * After the end (`close`), a message that continues the old sequence is late. One with another number can be a repeat, can
+ * have overtaken one of its own sequence, or the opener of the next generation: it is held until the old sequence has come
+ * so far, for `succeed`, and late when neither comes.
  */
 export class AppendSequencer<T> {
   readonly #limits: SequencerLimits;
@@ -75,6 +77,8 @@ export class AppendSequencer<T> {
   #heldBytes = 0;
   /** Numbers of heartbeats that are ahead of `#next`. */
   readonly #beats = new Set<number>();
+  /** After the end: numbers of the old sequence that came ahead of their turn and are done with. */
+  readonly #trailing = new Set<number>();
   #start: number | undefined;
   #next = 0;
   #closed = false;
@@ -115,8 +119,13 @@ export class AppendSequencer<T> {
   close(): readonly T[] {
     this.#closed = true;
     const left = [...this.#held.values()].toSorted((a, b) => a.seqno - b.seqno);
-    for (const held of left) this.#drop(held);
+    for (const held of left) {
+      this.#drop(held);
+      this.#trailing.add(held.seqno);
+    }
+    for (const beat of this.#beats) this.#trailing.add(beat);
     this.#beats.clear();
+    this.#passTrailing();
     return left.map((held) => held.item);
   }
 
@@ -162,14 +171,30 @@ export class AppendSequencer<T> {
     if (isOpener(append)) return { kind: "opening" };
     if (kind === "heartbeat") {
       if (seqno < this.#next) this.#beats.add(seqno);
-      return { kind: "accepted", items: [] };
+      else if (seqno - this.#next <= this.#limits.maxAhead) this.#trailing.add(seqno);
+      return { kind: "accepted", items: this.#passTrailing() };
     }
     if (this.#held.has(seqno)) return { kind: "duplicate", held: true };
-    if (seqno === this.#next) {
+    if (this.#trailing.has(seqno)) return { kind: "late" };
+    if (seqno !== this.#next) return this.#tryHold(append, nowMs);
+    this.#next += 1;
+    const also = this.#passTrailing();
+    return also.length === 0 ? { kind: "late" } : { kind: "late", also };
+  }
+
+  /** After the end: moves past what has come, and gives what was held for that. */
+  #passTrailing(): readonly T[] {
+    const items: T[] = [];
+    for (;;) {
+      const held = this.#held.get(this.#next);
+      const done = this.#trailing.delete(this.#next);
+      if (held === undefined && !done) return items;
+      if (held !== undefined) {
+        this.#drop(held);
+        items.push(held.item);
+      }
       this.#next += 1;
-      return { kind: "late" };
     }
-    return this.#tryHold(append, nowMs);
   }
 
   /** Moves past every number that is received, and gives what was held under them. */

@@ -95,6 +95,7 @@ export class AppendUplink {
           answer.resolve(this.#exchange.drop(this.#exchange.current, "late prewarm"));
         // its place in the order is gone, but the conversation may still want it
         else this.#dispatch(pending, this.#exchange.current);
+        this.#handLate(verdict.also ?? [], this.#exchange.current);
         return;
       case "opening":
         this.#reopen(pending);
