@@ -20,6 +20,7 @@ import type {
   StreamId,
 } from "@chartroom/domain";
 import { BranchWindow } from "./branch-window.ts";
+import { CacheWatch } from "./cache-watch.ts";
 import { ClientStream, type StreamAppend } from "./client-stream.ts";
 import { ConversationHistory } from "./conversation-history.ts";
 import type { ConversationDeps } from "./deps.ts";
@@ -27,6 +28,7 @@ import { deferred } from "./deferred.ts";
 import { FencedWrites, type Committed } from "./fenced-writes.ts";
 import { failure, terminalOf } from "./failures.ts";
 import { faultText } from "./fault-text.ts";
+import type { LearnedWindows } from "./learned-windows.ts";
 import type { LiveRun } from "./live-run.ts";
 import { SerialQueue } from "./serial-queue.ts";
 import { WireCheckpoint } from "./wire-checkpoint.ts";
@@ -54,6 +56,7 @@ export class Activation {
   readonly released = deferred<void>();
   readonly actor: ConversationActor;
   readonly #writes: FencedWrites;
+  readonly #learned: LearnedWindows;
   #value: StateValue = "restoring";
   // made when a Run needs them: most conversations in memory only rest
   #intake: SerialQueue | undefined;
@@ -62,16 +65,19 @@ export class Activation {
   #history: ConversationHistory | undefined;
   #wire: WireCheckpoint | undefined;
   #window: BranchWindow | undefined;
+  #cache: CacheWatch | undefined;
   #ended = false;
 
   constructor(
     deps: ConversationDeps,
     stored: StoredActivation,
     machine: typeof conversationMachine,
+    learned: LearnedWindows,
     clock: { setTimeout(fn: (...args: never[]) => void, ms: number): unknown; clearTimeout(id: never): void },
   ) {
     this.deps = deps;
     this.stored = stored;
+    this.#learned = learned;
     this.lease = stored.lease;
     this.conversationId = stored.lease.conversationId;
     this.member = stored.lease.member;
@@ -128,7 +134,10 @@ export class Activation {
     return (this.#wire ??= new WireCheckpoint());
   }
   get window(): BranchWindow {
-    return (this.#window ??= new BranchWindow());
+    return (this.#window ??= new BranchWindow(this.#learned, this.deps.clock));
+  }
+  get cache(): CacheWatch {
+    return (this.#cache ??= new CacheWatch());
   }
   get context(): ChartContext {
     return this.actor.getSnapshot().context;
@@ -208,7 +217,8 @@ export class Activation {
     if (this.phase !== "idle") return;
     this.#history = undefined;
     this.#wire = undefined;
-    this.#window = undefined;
+    this.#window?.rest();
+    this.#cache = undefined;
     if (this.lastRun) this.lastRun.compiled = undefined;
   }
 

@@ -1,42 +1,58 @@
 import {
-  type CachedRequest,
-  comparePrefix,
   createProjector,
+  type HeadView,
   imagesOf,
+  messagesTokens,
   type Projection,
-  type PrefixReport,
   shouldCompact,
   sum,
   textTokens,
   toolTokens,
   type Trigger,
 } from "@chartroom/history";
-import type { BlobId, ModelInfo, ModelRequest, Usage } from "@chartroom/domain";
+import type { BlobId, Clock, HistoryId, ModelInfo, Usage } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
-import type { ConversationHistory } from "./conversation-history.ts";
+import type { LearnedWindows } from "./learned-windows.ts";
 import type { CompiledRun } from "./live-run.ts";
 
-/** A limit that an overflow taught holds at least for this share of the configured window: a vendor's odd answer must not shrink it to nothing. */
-const LEAST_SHARE = 0.5;
+/** A place of a branch: a view that does not hold this message there is of another branch. */
+interface Place {
+  readonly messages: number;
+  readonly last: HistoryId | undefined;
+}
 
-/** How full the branch is, and what of the last call the provider's cache still holds. One activation's memory. */
+/** How full the branch is. One activation's memory. */
 export class BranchWindow {
-  #measured: { readonly tokens: number; readonly messages: number } | undefined;
-  #failedAt: number | undefined;
-  #last: CachedRequest | undefined;
+  readonly #learned: LearnedWindows;
+  readonly #clock: Clock;
+  /** Tokens that a provider counted for a call at a place, and for its answer. */
+  #measured: { readonly tokens: number; readonly at: Place } | undefined;
+  #failedAt: Place | undefined;
+  #fixed: { readonly of: CompiledRun; readonly tokens: number } | undefined;
   readonly #projectors = new Map<string, ReturnType<typeof createProjector>>();
   readonly #images = new Map<BlobId, Uint8Array>();
-  readonly #learned = new Map<string, number>();
+
+  constructor(learned: LearnedWindows, clock: Clock) {
+    this.#learned = learned;
+    this.#clock = clock;
+  }
 
   /** Whether the next call fits the model that is asked. */
-  trigger(history: ConversationHistory, { system, tools, model }: CompiledRun): Trigger {
+  trigger(view: HeadView, compiled: CompiledRun): Trigger {
+    const measured = this.#countedOf(view);
     return shouldCompact({
-      view: history.view,
-      window: this.windowOf(model),
-      fixedTokens: textTokens(system) + sum(tools, toolTokens),
-      ...(this.#measured ? { measured: this.#measured } : {}),
-      ...(this.#failedAt === undefined ? {} : { failedAt: this.#failedAt }),
+      view,
+      window: this.windowOf(compiled.model),
+      fixedTokens: this.#fixedTokens(compiled),
+      ...(measured ? { measured } : {}),
+      ...(stands(view, this.#failedAt) ? { failedAt: this.#failedAt.messages } : {}),
     });
+  }
+
+  /** Tokens of the branch: what a provider counted last, and an estimate of what is new since; `undefined`: none has counted it. */
+  measured(view: HeadView): number | undefined {
+    const counted = this.#countedOf(view);
+    return counted && counted.tokens + messagesTokens(view.messages.slice(counted.messages));
   }
 
   /** The branch as the provider's messages; what was projected before is not projected again. */
@@ -54,24 +70,18 @@ export class BranchWindow {
     return projector(messages);
   }
 
-  /** The configured window, or the smaller one that an overflow taught. */
   windowOf(model: ModelInfo): number {
-    return Math.min(model.contextWindow, this.#learned.get(model.id) ?? Number.POSITIVE_INFINITY);
+    return this.#learned.windowOf(model, this.#clock);
   }
 
-  /** An overflow names the real limit, or shows that the branch as it is does not fit. */
-  learn(model: ModelInfo, limitTokens: number | undefined): void {
-    const least = model.contextWindow * LEAST_SHARE;
-    const shown = limitTokens ?? (this.#measured ? this.#measured.tokens : model.contextWindow * 0.9);
-    this.#learned.set(model.id, Math.max(least, Math.min(this.windowOf(model), shown)));
+  /** An overflow names the real limit, or shows that the branch as it is does not fit; gives the window that holds from now on. */
+  learn(view: HeadView, compiled: CompiledRun, limitTokens: number | undefined): number {
+    return this.#learned.learn(compiled.model, limitTokens, this.trigger(view, compiled).tokens, this.#clock);
   }
 
-  /** The provider counted a call whose answer becomes the next message. */
-  measure(history: ConversationHistory, usage: Usage): void {
-    const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-    if (inputTokens === undefined) return;
-    const tokens = inputTokens + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0) + (outputTokens ?? 0);
-    this.#measured = { tokens, messages: history.view.messages.length + 1 };
+  /** The provider counted a call on this view; its answer becomes the next message. */
+  measure(view: HeadView, { inputTokens, outputTokens }: Usage): void {
+    if (inputTokens !== undefined) this.#measured = { tokens: inputTokens + (outputTokens ?? 0), at: placeOf(view) };
   }
 
   /** The branch has a new prefix: the old count says nothing about it. */
@@ -81,25 +91,38 @@ export class BranchWindow {
   }
 
   /** Not again within the next turns: the same attempt would fail the same way. */
-  compactionFailed(history: ConversationHistory): void {
-    this.#failedAt = history.view.messages.length;
+  compactionFailed(view: HeadView): void {
+    this.#failedAt = placeOf(view);
   }
 
-  /** Compares a call with the last one; `undefined` for the first. */
-  compare(
-    request: ModelRequest,
-    sources: CachedRequest["sources"],
-    summary: CachedRequest["summary"],
-  ): PrefixReport | undefined {
-    const before = this.#last;
-    this.#last = {
-      system: request.system,
-      tools: request.tools,
-      messages: request.messages,
-      sources,
-      model: request.model.id,
-      ...(summary ? { summary } : {}),
-    };
-    return before && comparePrefix(before, this.#last);
+  /** Gives back what can be made again. */
+  rest(): void {
+    this.#projectors.clear();
+    this.#images.clear();
+    this.#fixed = undefined;
   }
+
+  #countedOf(view: HeadView): { readonly tokens: number; readonly messages: number } | undefined {
+    const measured = this.#measured;
+    if (!measured || !stands(view, measured.at)) return undefined;
+    const { messages } = measured.at;
+    return {
+      tokens: measured.tokens,
+      messages: view.messages[messages]?.role === "assistant" ? messages + 1 : messages,
+    };
+  }
+
+  #fixedTokens(compiled: CompiledRun): number {
+    if (this.#fixed?.of !== compiled)
+      this.#fixed = { of: compiled, tokens: textTokens(compiled.system) + sum(compiled.tools, toolTokens) };
+    return this.#fixed.tokens;
+  }
+}
+
+function placeOf({ messages }: HeadView): Place {
+  return { messages: messages.length, last: messages.at(-1)?.id };
+}
+
+function stands({ messages }: HeadView, place: Place | undefined): place is Place {
+  return place !== undefined && place.messages <= messages.length && messages[place.messages - 1]?.id === place.last;
 }

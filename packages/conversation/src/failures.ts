@@ -65,6 +65,11 @@ const wordings: Readonly<Record<FailureCode, Wording>> = {
     detail: "The conversation does not fit the model's window. Start a new one or choose a model with a larger window.",
     retryable: false,
   },
+  COMPACTION_FAILED: {
+    title: "Could not summarize",
+    detail: "The conversation has become too long, and the model gave no usable summary of it. Nothing is lost.",
+    retryable: false,
+  },
   STEP_LIMIT: {
     title: "Step limit reached",
     detail: "The Run reached its limit of Steps. Send a message to go on.",

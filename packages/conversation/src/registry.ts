@@ -2,6 +2,7 @@ import type { ConversationId, Failure, MemberId, ParentConversationRef } from "@
 import { Activation } from "./activation.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { failure } from "./failures.ts";
+import { LearnedWindows } from "./learned-windows.ts";
 import { provideCharts } from "./provide.ts";
 
 export type Found =
@@ -12,6 +13,7 @@ export type Found =
 export class Registry {
   readonly #deps: ConversationDeps;
   readonly #chart: ReturnType<typeof provideCharts>;
+  readonly #learned = new LearnedWindows();
   readonly #live = new Map<ConversationId, Activation>();
   readonly #opening = new Map<ConversationId, Promise<Found>>();
   /** Called for each activation before it starts. */
@@ -78,7 +80,7 @@ export class Registry {
       case "unavailable":
         return { ok: false, failure: failure("STORE_UNAVAILABLE") };
       case "active": {
-        const activation = new Activation(this.#deps, result.activation, this.#chart, this.#deps.clock);
+        const activation = new Activation(this.#deps, result.activation, this.#chart, this.#learned, this.#deps.clock);
         this.#live.set(conversationId, activation);
         void activation.released.promise.then(() => this.#gone(activation));
         this.onActivated?.(activation);

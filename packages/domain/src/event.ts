@@ -1,4 +1,4 @@
-import type { ConversationId, RunId, TraceId, MemberId } from "./ids.ts";
+import type { ConversationId, ModelId, RunId, TraceId, MemberId } from "./ids.ts";
 import type { Outcome, StateValue } from "./chart.ts";
 import type { Usage } from "./update.ts";
 
@@ -71,6 +71,14 @@ export type DomainEvent =
       readonly runId: RunId;
       readonly cause: string;
       readonly tokensLost: number;
+    }
+  /** An overflow showed that a model's real window is smaller than the configured one. */
+  | {
+      readonly type: "window.learned";
+      readonly conversationId: ConversationId;
+      readonly modelId: ModelId;
+      readonly tokens: number;
+      readonly configured: number;
     }
   | { readonly type: "input.dropped"; readonly conversationId: ConversationId | null; readonly reason: string }
   | { readonly type: "rpc.unserved"; readonly path: string }

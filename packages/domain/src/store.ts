@@ -143,6 +143,8 @@ export interface ModelCallRow {
   readonly runId: RunId;
   readonly step: number;
   readonly modelId: ModelId;
+  /** Absent for a Step of the turn. */
+  readonly purpose?: "summary";
   readonly usage: Usage;
   readonly startedAt: number;
   readonly endedAt: number;

@@ -32,6 +32,7 @@ function levelOf(event: DomainEvent): "debug" | "info" | "warn" | "error" {
     case "chart.unhandled":
     case "conversation.fenced":
     case "prefix.broken":
+    case "window.learned":
     case "rpc.unserved":
       return "warn";
     case "run.started":

@@ -37,6 +37,7 @@ const ENCODING: Record<FailureCode, Encoding> = {
   MODEL_NOT_FOUND: { code: "not_found", reason: Reason.BAD_MODEL_NAME },
   MODEL_OUTPUT_LIMIT: own("resource_exhausted"),
   CONTEXT_TOO_LONG: own("invalid_argument"),
+  COMPACTION_FAILED: own("resource_exhausted"),
   STEP_LIMIT: own("resource_exhausted"),
   PREPARE_TIMEOUT: own("deadline_exceeded"),
   PREPARE_FAILED: own("internal"),

@@ -13,7 +13,7 @@ describe("complete", () => {
       [thinking("hm"), text("A "), call(0, "a", "Read")],
       [text("title"), { type: "usage", usage }, finished("stop")],
     );
-    expect(done).toEqual({ ok: true, text: "A title", truncated: false, usage });
+    expect(done).toEqual({ ok: true, text: "A title", truncated: false, called: true, usage });
   });
 
   it("says when the output limit cut it", async () => {

@@ -1,4 +1,4 @@
-import { agent, type create, type MessageInitShape } from "@chartroom/protocol";
+import { agent, type create, fromBinary, type MessageInitShape } from "@chartroom/protocol";
 import { type Room, RoomClient, type RoomStream, ada } from "../../support/room.ts";
 
 type ClientInit = Parameters<RoomStream["send"]>[0];
@@ -81,14 +81,19 @@ export class Chat extends RoomClient {
   }
 
   asks(action: NonNullable<ActionInit>, said: Pick<Said, "model" | "request"> = {}): ClientInit {
-    const base = this.runRequest("", { resume: true, ...(said.model === undefined ? {} : { model: said.model }) });
-    if (base.message?.case !== "runRequest") throw new Error("not a Run request");
-    const value: Init<typeof agent.AgentRunRequestSchema> = {
-      ...base.message.value,
-      action: { action },
-      ...said.request,
+    return {
+      message: {
+        case: "runRequest",
+        value: {
+          conversationId: this.conversationId,
+          action: { action },
+          mcpTools: {},
+          requestedModel: { modelId: said.model ?? "demo-model" },
+          conversationState: fromBinary(agent.ConversationStateStructureSchema, this.state),
+          ...said.request,
+        },
+      },
     };
-    return { message: { case: "runRequest", value } };
   }
 
   /** Sends a request on a stream of its own. */

@@ -22,6 +22,7 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
   const done = await activation.commit(() => ({
     ...history.extend(compacted.node, compacted.added),
     messages: compacted.messages,
+    modelCalls: run.modelCalls.splice(0),
   }));
   if (!done) return;
   activation.window.compacted();

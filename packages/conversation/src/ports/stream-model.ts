@@ -1,10 +1,11 @@
-import { modelCallId, type PrefixReport, toolCallId } from "@chartroom/history";
+import { type CachedRequest, modelCallId, type PrefixReport, toolCallId } from "@chartroom/history";
 import { retryDecision, streamStep, type StepOutcome, type StepSink } from "@chartroom/run";
-import type { FailureCode, ModelCallRow, ProviderFailure } from "@chartroom/domain";
+import type { FailureCode, ModelCallRow, ModelRequest, ProviderFailure } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
 import { compiledOf, compileRequest, ensureCompiled } from "../compile.ts";
 import { codeOf, detailOf } from "../failures.ts";
 import type { LiveRun } from "../live-run.ts";
+import { learnWindow } from "../learn-window.ts";
 import type { PortCall } from "./port.ts";
 
 /** One provider call. Its deltas go to the output log; the chart hears how it ended. */
@@ -27,14 +28,14 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
   const startedAt = clock.now();
   const attempt = activation.context.attempt + 1;
   const callId = modelCallId(runId, step, attempt);
-  const trigger = activation.window.trigger(activation.history, compiledOf(run));
+  const trigger = activation.window.trigger(activation.history.view, compiledOf(run));
   if (trigger.kind === "tooLarge") {
     run.failureDetail = tooLarge;
     return send({ type: "model.failed", runId, code: "CONTEXT_TOO_LONG", retryable: false, retryAfterMs: 0 });
   }
   if (trigger.kind === "compact" && !activation.context.compacted) return send({ type: "model.overflowed", runId });
   const { request, projection } = await compileRequest(activation, run);
-  const prefix = activation.window.compare(request, projection.sources, activation.history.view.summary);
+  const prefix = watchCache(activation, request, projection.sources);
   if (prefix?.brokenBy)
     activation.deps.events({
       type: "prefix.broken",
@@ -71,7 +72,7 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
   run.shown = undefined;
   run.addUsage(outcome.usage);
   if (outcome.kind === "completed" || outcome.kind === "toolCalls")
-    activation.window.measure(activation.history, outcome.usage);
+    activation.window.measure(activation.history.view, outcome.usage);
   activation.deps.events({
     type: "step.ended",
     conversationId: activation.conversationId,
@@ -98,7 +99,7 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
       const { failure } = outcome;
       run.pend(outcome.partial, row("failed", codeOf(failure)));
       run.failureDetail = detailOf(failure);
-      if (failure.kind === "overflow") activation.window.learn(model, failure.limitTokens);
+      if (failure.kind === "overflow") learnWindow(activation, run, failure);
       if (failure.kind === "overflow" && !outcome.shown) return send({ type: "model.overflowed", runId });
       const retry = decideRetry(failure, attempt, outcome, activation, () => entropy.random());
       return send({
@@ -110,6 +111,21 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
       });
     }
   }
+}
+
+/** What of the last call of the branch the provider's cache still holds; `undefined` for the first. */
+function watchCache(
+  { cache, history }: Activation,
+  { system, tools, messages, model }: ModelRequest,
+  sources: CachedRequest["sources"],
+): PrefixReport | undefined {
+  const { head, summary } = history.view;
+  if (head === undefined) return undefined;
+  const request: CachedRequest = {
+    ...{ system, tools, messages, sources, model: model.id },
+    ...(summary ? { summary } : {}),
+  };
+  return cache.compare(history.chain, head, request);
 }
 
 const tooLarge = "One message alone is larger than the model's window. Shorten it or attach less.";
