@@ -239,6 +239,11 @@ export class Activation {
     this.#writes.delivered(head);
   }
 
+  /** A Run's terminal went out to an attached transport. */
+  runDelivered(runId: RunId): void {
+    this.#writes.runDelivered(runId);
+  }
+
   /** Reads the history of the committed head, unless it is in memory. */
   loadHistory(): Promise<void> {
     return this.history.load(this.deps.store, this.lease, this.#writes.head);

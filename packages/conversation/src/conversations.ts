@@ -14,6 +14,7 @@ import type {
   QueryReply,
   Receipt,
   RequestId,
+  StreamId,
 } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import { Capacity } from "./capacity.ts";
@@ -35,6 +36,8 @@ export class ConversationService implements Conversations {
   readonly #streams = new StreamTable();
   readonly #handler: CommandHandler;
   readonly #sweeper: Sweeper;
+  /** Generations whose opening command is being taken. */
+  readonly #opening = new Set<StreamId>();
   #draining = false;
 
   constructor(deps: ConversationDeps) {
@@ -88,6 +91,13 @@ export class ConversationService implements Conversations {
   }
 
   async submit(envelope: CommandEnvelope): Promise<Receipt> {
+    const { streamId } = envelope.generation;
+    if (envelope.carrier === "B") return this.#submit(envelope);
+    this.#opening.add(streamId);
+    return this.#submit(envelope).finally(() => this.#opening.delete(streamId));
+  }
+
+  async #submit(envelope: CommandEnvelope): Promise<Receipt> {
     if (this.#draining) return { kind: "refused", failure: failure("DRAINING") };
     const { principal, generation, message, carrier } = envelope;
     const live = this.#streams.activationOf(generation);
@@ -118,6 +128,8 @@ export class ConversationService implements Conversations {
     const attached = this.#streams.attach(generation, downlink);
     if (attached)
       return { kind: "attached", conversationId: attached.activation.conversationId, runId: attached.runId };
+    // the command that opens it is on its way: nothing in the store knows more
+    if (this.#opening.has(generation.streamId)) return { kind: "waiting" };
     const bound = await this.#deps.store.binding(principal.member, generation.requestId).catch(() => undefined);
     if (!bound || this.#streams.activationOf(generation)) return { kind: "waiting" };
     const found = await this.registry.get(bound.conversationId, principal.member, { create: false });

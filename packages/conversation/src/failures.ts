@@ -125,6 +125,11 @@ const wordings: Readonly<Record<FailureCode, Wording>> = {
   },
 };
 
+/** What a store throws that could not be reached: the same call may succeed later. */
+export function isUnavailable(error: unknown): boolean {
+  return error instanceof Error && "retryable" in error && error.retryable === true;
+}
+
 export function failure(code: FailureCode, detail?: string): Failure {
   const wording = wordings[code];
   return { code, title: wording.title, detail: detail ?? wording.detail, retryable: wording.retryable };

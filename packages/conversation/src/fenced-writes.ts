@@ -1,4 +1,4 @@
-import type { Barrier, CheckpointId, CommitResult, Lease, PersistedChart } from "@chartroom/domain";
+import type { Barrier, CheckpointId, CommitResult, Lease, PersistedChart, RunId } from "@chartroom/domain";
 import type { ConversationDeps } from "./deps.ts";
 import { Journal } from "./journal.ts";
 import { SerialQueue } from "./serial-queue.ts";
@@ -21,6 +21,7 @@ export class FencedWrites {
   readonly #host: WritesHost;
   readonly #queue = new SerialQueue();
   readonly #deliveredHeads: CheckpointId[] = [];
+  readonly #deliveredRuns: RunId[] = [];
   /** The head that the store has. */
   head: CheckpointId | undefined;
 
@@ -30,6 +31,11 @@ export class FencedWrites {
     this.#lease = lease;
     this.#host = host;
     this.journal = new Journal(lease.fence);
+  }
+
+  /** A Run's terminal went out to an attached transport; written with the next barrier. */
+  runDelivered(runId: RunId): void {
+    this.#deliveredRuns.push(runId);
   }
 
   /** Written with the next barrier. */
@@ -69,16 +75,21 @@ export class FencedWrites {
   async #attempt(barrier: Barrier): Promise<CommitResult> {
     const journal = this.journal.pending;
     const heads = this.#deliveredHeads.slice();
+    const runs = this.#deliveredRuns.slice();
     const result = await this.#deps.store.commit(this.#lease, {
       ...barrier,
       chart: this.#host.chart(),
       ...(journal.length > 0 ? { journal } : {}),
       ...(heads.length > 0 ? { checkpointDelivered: heads } : {}),
+      ...(runs.length > 0
+        ? { runsChanged: [...(barrier.runsChanged ?? []), ...runs.map((runId) => ({ runId, delivered: true }))] }
+        : {}),
     });
     if (result.kind === "committed") {
       this.journal.written(journal.length);
       if (barrier.head) this.head = barrier.head;
       this.#deliveredHeads.splice(0, heads.length);
+      this.#deliveredRuns.splice(0, runs.length);
     }
     return result;
   }

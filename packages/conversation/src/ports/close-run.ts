@@ -27,7 +27,8 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   activation.lastRun = run;
   run.release();
   const delivered = stream !== undefined && (stream.delivered || next !== undefined);
-  if (delivered && !(await activation.commit(() => ({ runsChanged: [{ runId, delivered: true }] })))) return;
+  // with the barrier at which the conversation comes to rest, or the next Run begins
+  if (delivered) activation.runDelivered(runId);
   run.row = { ...run.row, delivered };
   send({ type: "run.closed", runId });
   run.left.resolve(true);
