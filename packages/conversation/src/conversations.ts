@@ -20,7 +20,7 @@ import type { Activation } from "./activation.ts";
 import { Capacity } from "./capacity.ts";
 import { CommandHandler } from "./command-handler.ts";
 import type { ConversationDeps } from "./deps.ts";
-import { failure } from "./failures.ts";
+import { failure, isUnavailable } from "./failures.ts";
 import { Registry } from "./registry.ts";
 import { suspend } from "./suspend.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -92,9 +92,9 @@ export class ConversationService implements Conversations {
 
   async submit(envelope: CommandEnvelope): Promise<Receipt> {
     const { streamId } = envelope.generation;
-    if (envelope.carrier === "B") return this.#submit(envelope);
+    if (envelope.carrier === "B") return orUnavailable(this.#submit(envelope));
     this.#opening.add(streamId);
-    return this.#submit(envelope).finally(() => this.#opening.delete(streamId));
+    return orUnavailable(this.#submit(envelope)).finally(() => this.#opening.delete(streamId));
   }
 
   async #submit(envelope: CommandEnvelope): Promise<Receipt> {
@@ -118,13 +118,17 @@ export class ConversationService implements Conversations {
     ]);
     if (refusal) return { kind: "refused", failure: failure(refusal) };
     if (!found.ok)
-      return starts
+      return starts || found.failure.retryable
         ? { kind: "refused", failure: found.failure }
         : { kind: "dropped", reason: "the conversation is not here" };
     return this.#handler.handle(found.activation, envelope);
   }
 
-  async attach(principal: Principal, generation: Generation, downlink: Downlink): Promise<AttachReceipt> {
+  attach(principal: Principal, generation: Generation, downlink: Downlink): Promise<AttachReceipt> {
+    return orUnavailable(this.#attach(principal, generation, downlink));
+  }
+
+  async #attach(principal: Principal, generation: Generation, downlink: Downlink): Promise<AttachReceipt> {
     const attached = this.#streams.attach(generation, downlink);
     if (attached)
       return { kind: "attached", conversationId: attached.activation.conversationId, runId: attached.runId };
@@ -245,6 +249,16 @@ export class ConversationService implements Conversations {
   #late(reason: string): Receipt {
     this.#deps.events({ type: "input.dropped", conversationId: null, reason });
     return { kind: "dropped", reason };
+  }
+}
+
+/** A store that cannot be read refuses, as one that cannot be written does. */
+async function orUnavailable<R>(receipt: Promise<R>): Promise<R | Extract<Receipt, { kind: "refused" }>> {
+  try {
+    return await receipt;
+  } catch (error) {
+    if (!isUnavailable(error)) throw error;
+    return { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
   }
 }
 

@@ -16,6 +16,8 @@ export class Registry {
   readonly #learned = new LearnedWindows();
   readonly #live = new Map<ConversationId, Activation>();
   readonly #opening = new Map<ConversationId, Promise<Found>>();
+  /** Conversations of this node that left memory because the store was away, with their members. */
+  readonly #abandoned = new Map<ConversationId, MemberId>();
   /** Called for each activation before it starts. */
   onActivated: ((activation: Activation) => void) | undefined;
 
@@ -34,6 +36,15 @@ export class Registry {
     return this.#live.get(conversationId);
   }
 
+  /** Takes up again what the store's absence has ended; what it still ends stays for the next time. */
+  async recover(): Promise<void> {
+    for (const [conversationId, member] of [...this.#abandoned]) {
+      this.#abandoned.delete(conversationId);
+      const found = await this.get(conversationId, member, { create: false });
+      if (!found.ok && found.failure.code === "STORE_UNAVAILABLE") this.#abandoned.set(conversationId, member);
+    }
+  }
+
   /** The conversation of this member, activated here; another member's is not found. */
   async get(
     conversationId: ConversationId,
@@ -47,7 +58,7 @@ export class Registry {
         if (await live.restored.promise) return { ok: true, activation: live };
         if (live.ended) {
           await live.released.promise;
-          if (this.#live.get(conversationId) === live) return { ok: false, failure: failure("INTERNAL") };
+          if (this.#live.get(conversationId) === live) return { ok: false, failure: whyNotRestored(live) };
           continue;
         }
       }
@@ -60,7 +71,8 @@ export class Registry {
       this.#opening.set(conversationId, fresh);
       const found = await fresh.finally(() => this.#opening.delete(conversationId));
       if (!found.ok) return found;
-      return (await found.activation.restored.promise) ? found : { ok: false, failure: failure("INTERNAL") };
+      const { activation } = found;
+      return (await activation.restored.promise) ? found : { ok: false, failure: whyNotRestored(activation) };
     }
   }
 
@@ -100,7 +112,12 @@ export class Registry {
   async #gone(activation: Activation): Promise<void> {
     if (this.#live.get(activation.conversationId) === activation) this.#live.delete(activation.conversationId);
     await activation.written();
-    if (activation.context.release === "passivated")
-      await this.#deps.store.release(activation.lease).catch(() => undefined);
+    const { release } = activation.context;
+    if (release === "store-unavailable") this.#abandoned.set(activation.conversationId, activation.member);
+    if (release === "passivated") await this.#deps.store.release(activation.lease).catch(() => undefined);
   }
+}
+
+function whyNotRestored({ context: { release } }: Activation): Failure {
+  return failure(release === "store-unavailable" ? "STORE_UNAVAILABLE" : "INTERNAL");
 }

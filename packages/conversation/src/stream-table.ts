@@ -3,6 +3,8 @@ import type { Activation } from "./activation.ts";
 import { answerFromStore } from "./answer.ts";
 import { attachDownlink } from "./attachment.ts";
 import { ClientStream } from "./client-stream.ts";
+import { failure, isUnavailable } from "./failures.ts";
+import { faultText } from "./fault-text.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** What a generation's downlink gets. */
@@ -128,12 +130,25 @@ export class StreamTable {
       const { activation, run, from } = carried;
       const stream = activation.streams.get(generation.streamId);
       const now = (stream && activation.runs.get(stream.runId)) ?? run;
-      if (now.ended) void answerFromStore(activation, now.row.runId, activation.stream(generation, now), downlink);
+      if (now.ended) this.#answer(activation, now.row.runId, activation.stream(generation, now), downlink);
       else attachDownlink(activation, now, generation, downlink, from);
       return { activation, runId: now.row.runId };
     }
     const { activation, runId, stream, request } = carried;
-    void answerFromStore(activation, runId, stream, downlink, request.state);
+    this.#answer(activation, runId, stream, downlink, request.state);
     return { activation, runId };
+  }
+
+  /** Nobody waits for an answer from the store: what it throws ends its own stream. */
+  #answer(activation: Activation, runId: RunId, stream: ClientStream, downlink: Downlink, state?: Uint8Array): void {
+    answerFromStore(activation, runId, stream, downlink, state).catch((error: unknown) => {
+      if (!isUnavailable(error))
+        activation.deps.events({
+          type: "chart.error",
+          conversationId: activation.conversationId,
+          message: `answer: ${faultText(error)}`,
+        });
+      downlink.end({ kind: "error", failure: failure(isUnavailable(error) ? "STORE_UNAVAILABLE" : "INTERNAL") });
+    });
   }
 }

@@ -37,6 +37,7 @@ export class Sweeper {
     this.#streams.prune();
     for (const activation of this.#registry.all()) await this.#passivateParked(activation);
     // a database that is away is met again at the next round
+    await this.#registry.recover().catch(() => undefined);
     const overdue = await store.overdue(clock.now(), 50).catch(() => []);
     for (const { conversationId, member } of overdue)
       await this.#registry.get(conversationId, member, { create: false }).catch(() => undefined);

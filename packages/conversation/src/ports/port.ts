@@ -1,6 +1,7 @@
 import { fromCallback } from "xstate";
 import type { ConversationEvent, RunId } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
+import { isUnavailable } from "../failures.ts";
 import { faultText } from "../fault-text.ts";
 import type { LiveRun } from "../live-run.ts";
 
@@ -43,6 +44,8 @@ export function bindPort(name: string, find: FindActivation, work: (call: PortCa
       if (!live) return;
       if (!activation || !run) return send({ type: "port.failed", port: name });
       work({ activation, run, step: input.step, signal: controller.signal, send }).catch((error: unknown) => {
+        // nothing that was read can be missing: the Run goes on where it is once the store is back
+        if (isUnavailable(error)) return send({ type: "store.unavailable" });
         activation.deps.events({
           type: "chart.error",
           conversationId: activation.conversationId,

@@ -2,6 +2,7 @@ import { fromCallback } from "xstate";
 import type { ChartContext, ConversationEvent, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
 import { watchHeartbeats } from "../attachment.ts";
+import { isUnavailable } from "../failures.ts";
 import { requestOf } from "../follow-up.ts";
 import { LiveRun } from "../live-run.ts";
 import { rememberEarlier } from "../rebuild.ts";
@@ -30,7 +31,7 @@ export function bindRestore(find: FindActivation) {
           supersede(activation);
           activation.restored.resolve(event.type === "restored");
         },
-        () => send({ type: "restore.failed" }),
+        (error: unknown) => send({ type: isUnavailable(error) ? "store.unavailable" : "restore.failed" }),
       );
     });
     return () => (live = false);
