@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   type agent,
   agent as wire,
@@ -97,6 +98,8 @@ export class WireClient {
       readonly resume?: boolean;
       readonly state?: Uint8Array;
       readonly mcpTools?: MessageInitShape<typeof agent.McpToolsSchema>;
+      /** Blobs that are sent ahead. */
+      readonly prefetched?: readonly Uint8Array[];
     } = {},
   ): ClientInit {
     const state = more.state ?? this.state;
@@ -118,6 +121,10 @@ export class WireClient {
           mcpTools: more.mcpTools ?? {},
           requestedModel: { modelId: "demo-model" },
           conversationState: fromBinary(wire.ConversationStateStructureSchema, state),
+          preFetchedBlobs: (more.prefetched ?? []).map((value) => ({
+            id: createHash("sha256").update(value).digest(),
+            value,
+          })),
           ...(more.runId === undefined ? {} : { runId: more.runId }),
         },
       },
