@@ -1,11 +1,17 @@
-import type { GatedStore } from "./gated-store.ts";
-import { endsRun } from "./gated-store.ts";
+import type { Barrier } from "@chartroom/domain";
+import type { CommitGate } from "./commit-gate.ts";
+import { until } from "./gateway/until.ts";
 import { call, say, type Answer, type ScriptedModels } from "./scripted-provider.ts";
 import type { ClientInit, WireClient, WireStream } from "./wire-client.ts";
 
 /** The phases of a Run in which a test can hold it. */
 export const PHASES = ["preparing", "modeling", "waitingTools", "interrupting", "checkpointing", "finalizing"] as const;
 export type Phase = (typeof PHASES)[number];
+
+/** The commit that ends a Run. */
+const endsRun = (barrier: Barrier): boolean =>
+  barrier.runsChanged?.some(({ status }) => status !== undefined && status !== "running" && status !== "waiting") ===
+  true;
 
 /** A Run that is held in its phase. */
 export interface Held {
@@ -36,7 +42,7 @@ export async function holdIn(
   phase: Phase,
   person: WireClient,
   models: ScriptedModels,
-  store: GatedStore,
+  store: CommitGate,
   options: { readonly runId?: string; readonly messageId?: string; readonly next?: Answer } = {},
 ): Promise<Held> {
   const { next = say("Next."), ...ids } = options;
@@ -106,7 +112,7 @@ export async function holdIn(
       models.answer(say("Whole."), next);
       store.hold(endsRun);
       await stream.send(request);
-      await store.waiting();
+      await until(() => store.held > 0, "the write of the outcome");
       return { stream, request, release: async () => store.release() };
   }
 }

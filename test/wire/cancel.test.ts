@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { test } from "../support/database.ts";
-import { gatedStore } from "../support/gated-store.ts";
+import { commitGate } from "../support/commit-gate.ts";
 import { holdIn, type Phase, PHASES } from "../support/phases.ts";
 import { hang, say, scriptedModels } from "../support/scripted-provider.ts";
 import { expectFailed, expectFinished, runStatuses } from "../support/wire-checks.ts";
@@ -26,7 +26,7 @@ describe.each(WIRE_TRANSPORTS)("cancel over %s", (transport) => {
     test.for(["on its stream", "on a stream of its own"] as const)(
       "%s: one terminal, work so far is kept, the conversation takes the next message (LC-01, LC-02)",
       async (where, { node }) => {
-        const store = gatedStore(node.store);
+        const store = commitGate(node.store);
         const models = scriptedModels();
         const server = await startWireServer(store.store, models);
         const person = server.client({ transport });

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { test } from "../support/database.ts";
-import { gatedStore } from "../support/gated-store.ts";
+import { commitGate } from "../support/commit-gate.ts";
 import { holdIn } from "../support/phases.ts";
 import { call, hang, say, scriptedModels } from "../support/scripted-provider.ts";
 import { expectFinished, runStatuses } from "../support/wire-checks.ts";
@@ -14,7 +14,7 @@ describe.each(WIRE_TRANSPORTS)("a soft interrupt over %s", (transport) => {
   test.for(["modeling", "waitingTools"] as const)(
     "in %s by a user message: the same conversation and Run go on, the message is delivered once (LC-06)",
     async (phase, { node }) => {
-      const store = gatedStore(node.store);
+      const store = commitGate(node.store);
       const models = scriptedModels();
       const server = await startWireServer(store.store, models);
       const person = server.client({ transport });
@@ -104,7 +104,7 @@ describe.each(WIRE_TRANSPORTS)("a soft interrupt over %s", (transport) => {
   test("at the very end of a turn: the message opens the next Run on the same stream, which sees the turn before (LC-08)", async ({
     node,
   }) => {
-    const store = gatedStore(node.store);
+    const store = commitGate(node.store);
     const models = scriptedModels();
     const server = await startWireServer(store.store, models);
     for (const [index, phase] of (["checkpointing", "finalizing"] as const).entries()) {
