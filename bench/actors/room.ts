@@ -64,6 +64,7 @@ export async function openBenchRoom(folder: string): Promise<BenchRoom> {
   await store.nodeLease.start();
   const service = new ConversationService({
     store: store.store,
+    holdsLease: () => store.nodeLease.held(),
     log: new LocalOutputLog(),
     tools: createTools(),
     models: instantModels(),

@@ -129,4 +129,22 @@ describe("a killed process", () => {
     expect(stream.downlink.dropped).toBe(true);
     expect(fresh.downlink.terminals).toEqual([{ kind: "completed" }]);
   });
+
+  test("a node that wakes from a freeze says nothing once its lease may have ended", async ({ node }) => {
+    let wake: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (wake = resolve));
+    let held = true;
+    const models = scriptedModels(hang(["Half"], gate, say("never shown")));
+    const { client, events } = openRoom(node.store, models, { holdsLease: () => held });
+    const person = client();
+    const stream = await person.stream().attach();
+    await stream.send(person.runRequest("Go"));
+    await stream.downlink.until(() => stream.downlink.text === "Half");
+    held = false;
+    wake();
+    await expect.poll(() => stream.downlink.dropped).toBe(true);
+    expect(stream.downlink.text).toBe("Half");
+    expect(stream.downlink.terminals).toEqual([]);
+    expect(events.some((event) => event.type === "conversation.fenced")).toBe(true);
+  });
 });

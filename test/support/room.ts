@@ -42,11 +42,16 @@ const unique = (name: string): string => `${name}-${process.pid}-${(counter++).t
 export function openRoom(
   store: ConversationStore,
   models: Pick<ScriptedModels, "directory">,
-  options: { readonly settings?: Partial<ConversationSettings>; readonly clock?: Clock } = {},
+  options: {
+    readonly settings?: Partial<ConversationSettings>;
+    readonly clock?: Clock;
+    readonly holdsLease?: () => boolean;
+  } = {},
 ) {
   const events: DomainEvent[] = [];
   const service = new ConversationService({
     store,
+    holdsLease: options.holdsLease ?? (() => true),
     log: new LocalOutputLog(),
     tools: createTools(),
     models: models.directory,

@@ -50,6 +50,7 @@ export async function startWireServer(
   const entropy = { uuid: () => crypto.randomUUID(), random: () => 0.5 };
   const service = new ConversationService({
     store,
+    holdsLease: () => true,
     log: new LocalOutputLog(ring),
     tools: createTools(),
     models: models.directory,

@@ -57,6 +57,8 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
     closing.push(() => store.nodeLease.stop());
     const conversations = new ConversationService({
       store: store.store,
+      // nobody else can reach a database that came up with this process
+      holdsLease: () => alone || store.nodeLease.held(),
       log: new LocalOutputLog(),
       tools: createTools(),
       models,
@@ -66,7 +68,7 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
       settings: config.settings,
       events: events.tell,
     });
-    store.nodeLease.onLost(() => conversations.loseAll());
+    if (!alone) store.nodeLease.onLost(() => conversations.loseAll());
     const gateway = createGateway({
       conversations,
       authenticate: authentication(config.tokens, config.publicUrl),

@@ -176,6 +176,8 @@ export class Activation {
     bytes: Uint8Array,
     more: { readonly streamId?: StreamId; readonly checkpoint?: CheckpointId } = {},
   ): void {
+    // a process that was frozen wakes in the middle of its work: another node may own the conversation by now
+    if (!this.deps.holdsLease()) return this.send({ type: "fence.lost" });
     this.deps.log.append({
       conversationId: this.conversationId,
       runId: run.row.runId,

@@ -13,8 +13,8 @@ export async function viewCommand(
   const { store } = activation.deps;
   const phase = activation.phase;
   const messageId = "message" in action ? action.message.messageId : undefined;
-  const living = [...activation.runs.values()].find(
-    (run) => messageId !== undefined && run.row.messageId === messageId,
+  const living = [activation.waitingRun, activation.currentRun, activation.lastRun].find(
+    (run) => messageId !== undefined && run?.row.messageId === messageId,
   );
   const asks = phase === "idle" && !isNew(activation);
   const known =
@@ -60,9 +60,6 @@ function isNew(activation: Activation): boolean {
   return activation.stored.created && activation.runs.size === 0;
 }
 
-function newestEnded(activation: Activation): RunRow | undefined {
-  const rows = [...activation.stored.runs, ...[...activation.runs.values()].map((run) => run.row)].filter(
-    (row) => row.endedAt !== undefined,
-  );
-  return rows.toSorted((a, b) => (b.endedAt ?? 0) - (a.endedAt ?? 0))[0];
+function newestEnded({ lastRun, stored }: Activation): RunRow | undefined {
+  return lastRun?.row ?? stored.runs.findLast((row) => row.endedAt !== undefined);
 }

@@ -13,6 +13,8 @@ import type { ConversationSettings } from "./settings.ts";
 /** The ports that the composition root hands in. */
 export interface ConversationDeps {
   readonly store: ConversationStore;
+  /** False once this node's lease may have ended: it must not speak for its conversations any more. */
+  readonly holdsLease: () => boolean;
   readonly log: OutputLog;
   readonly tools: ToolPort;
   readonly models: ModelDirectory;
