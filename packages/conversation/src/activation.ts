@@ -85,7 +85,8 @@ export class Activation {
     this.inbox = stored.inbox.filter((row) => row.state === "waiting");
     this.#writes = new FencedWrites(deps, stored.lease, stored.head, {
       ended: () => this.#ended,
-      chart: () => this.chart(),
+      // what is written while the stored state is being decoded leaves it as it is
+      chart: () => (this.#value === "restoring" ? undefined : this.chart()),
       fenced: () => this.send({ type: "fence.lost" }),
       unavailable: () => this.send({ type: "store.unavailable" }),
     });
@@ -103,13 +104,15 @@ export class Activation {
   }
 
   start(): void {
-    this.actor.on("*", (told) =>
-      this.#endWaiting(
-        told.runId as RunId,
-        told.type === "waiting.replaced"
-          ? { kind: "superseded", code: "SUPERSEDED" }
-          : { kind: "failed", code: told.code },
-      ),
+    this.actor.on(
+      "*",
+      (told) =>
+        void this.#endWaiting(
+          told.runId as RunId,
+          told.type === "waiting.replaced"
+            ? { kind: "superseded", code: "SUPERSEDED" }
+            : { kind: "failed", code: told.code },
+        ),
     );
     this.actor.subscribe({ complete: () => this.#end(), error: (error) => this.#fault(error) });
     this.actor.start();
@@ -199,19 +202,20 @@ export class Activation {
     return stream;
   }
 
-  /** A Run that waited and will never begin: its stream ends with the reason. */
-  #endWaiting(runId: RunId, outcome: Outcome): void {
+  /** A Run that waited and will never begin: its outcome is written, then its stream ends with the reason. */
+  async #endWaiting(runId: RunId, outcome: Outcome): Promise<void> {
     const run = this.runs.get(runId);
     if (!run) return;
     const endedAt = this.deps.clock.now();
     run.ended = true;
     run.row = { ...run.row, status: outcome.kind, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) };
-    run.attached?.terminal(terminalOf(outcome));
     run.release();
-    run.stopped.resolve(true);
-    void this.commit(() => ({
+    const done = await this.commit(() => ({
       runsChanged: [{ runId, status: outcome.kind, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) }],
     }));
+    if (!done) return;
+    run.attached?.terminal(terminalOf(outcome));
+    run.stopped.resolve(true);
   }
 
   /** Gives back what only a Run needs; the next one loads it again. */

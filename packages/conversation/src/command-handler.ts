@@ -109,23 +109,9 @@ export class CommandHandler {
     run.again = origin.again === true;
     if (envelope.carrier === "B") run.knownContext = activation.lastRun?.compiled?.scope.context;
     run.release = release;
-    const replaced = activation.waitingRun;
     if (decision.kind === "wait") {
-      const done = await activation.commit(() => ({
-        runsOpened: [row],
-        ...(replaced
-          ? {
-              runsChanged: [
-                {
-                  runId: replaced.row.runId,
-                  status: "superseded" as const,
-                  failureCode: "SUPERSEDED" as const,
-                  endedAt: activation.deps.clock.now(),
-                },
-              ],
-            }
-          : {}),
-      }));
+      // who waited until now is told by the chart, which knows whether it still waits when this one is in the store
+      const done = await activation.commit(() => ({ runsOpened: [row] }));
       if (!done) {
         run.release();
         return () => Promise.resolve({ kind: "refused", failure: failure("STORE_UNAVAILABLE") });
@@ -146,7 +132,8 @@ export class CommandHandler {
     watchHeartbeats(activation, run);
     this.#streams.carry(envelope.generation, activation, run, { kind: "runStart" });
     const settled = settleResolutions(activation, request.action);
-    if (decision.kind === "wait" && decision.supersede && current)
+    // the Run that waited may have begun meanwhile
+    if (decision.kind === "wait" && row.kind === "turn" && activation.phase === "active" && current)
       activation.send({ type: "run.superseded", runId: current.row.runId });
     activation.deps.events({ type: "run.started", conversationId, runId: row.runId, traceId: row.traceId });
     return async () => {
@@ -270,7 +257,7 @@ export class CommandHandler {
   async openWaiting(activation: Activation): Promise<void> {
     if (activation.phase !== "idle" || activation.waitingRun) return;
     const last = activation.lastRun;
-    const followUp = last && openFollowUp(activation, last);
+    const followUp = last && openFollowUp(activation, last, false);
     if (!followUp || !(await activation.commit(() => followUp.barrier))) return;
     followUp.announce();
   }

@@ -8,7 +8,8 @@ export type Committed = Extract<CommitResult, { kind: "committed" }>;
 /** What the writes need of their activation. */
 export interface WritesHost {
   ended(): boolean;
-  chart(): PersistedChart;
+  /** `undefined`: the stored one stays. */
+  chart(): PersistedChart | undefined;
   fenced(): void;
   unavailable(): void;
 }
@@ -73,12 +74,13 @@ export class FencedWrites {
   }
 
   async #attempt(barrier: Barrier): Promise<CommitResult> {
+    const chart = this.#host.chart();
     const journal = this.journal.pending;
     const heads = this.#deliveredHeads.slice();
     const runs = this.#deliveredRuns.slice();
     const result = await this.#deps.store.commit(this.#lease, {
       ...barrier,
-      chart: this.#host.chart(),
+      ...(chart ? { chart } : {}),
       ...(journal.length > 0 ? { journal } : {}),
       ...(heads.length > 0 ? { checkpointDelivered: heads } : {}),
       ...(runs.length > 0

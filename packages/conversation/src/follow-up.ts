@@ -10,8 +10,12 @@ export interface FollowUp {
   announce(): void;
 }
 
-/** A Run for what is left in the inbox when a Run ends; an injection alone waits for the next opening instead. */
-export function openFollowUp(activation: Activation, ended: LiveRun): FollowUp | undefined {
+/**
+ * A Run for what is left in the inbox when a Run ends; an injection alone waits for the next opening instead. Its row stays in
+ * the inbox until it is history: a Run that takes the place of this one takes the row too. `goesOn`: on the stream of the
+ * Run that ends; else that stream has its own end and is not this Run's.
+ */
+export function openFollowUp(activation: Activation, ended: LiveRun, goesOn: boolean): FollowUp | undefined {
   const opener = activation.inbox.find((row) => row.kind !== "inject");
   if (!opener) return undefined;
   const request = requestOf(activation, opener, ended.request);
@@ -19,6 +23,8 @@ export function openFollowUp(activation: Activation, ended: LiveRun): FollowUp |
   const { clock, entropy, settings } = activation.deps;
   const row: RunRow = {
     ...rowOf(ended.row, request),
+    // no generation has this number
+    ...(goesOn ? {} : { generation: 0 }),
     runId: entropy.uuid() as RunId,
     traceId: entropy.uuid() as TraceId,
     acceptedAt: clock.now(),
@@ -27,10 +33,10 @@ export function openFollowUp(activation: Activation, ended: LiveRun): FollowUp |
   const next = new LiveRun(row, request);
   next.accepted.resolve(true);
   next.knownContext = ended.compiled?.scope.context ?? ended.knownContext;
+  next.opener = opener.seq;
   return {
-    barrier: { runsOpened: [row], inboxTaken: [opener.seq] },
+    barrier: { runsOpened: [row] },
     announce() {
-      activation.inbox.splice(activation.inbox.indexOf(opener), 1);
       activation.runs.set(row.runId, next);
       next.release = ended.release;
       ended.release = () => undefined;
@@ -38,7 +44,7 @@ export function openFollowUp(activation: Activation, ended: LiveRun): FollowUp |
         type: "run.requested",
         runId: row.runId,
         kind: "turn",
-        followUp: ended.attached !== undefined,
+        followUp: goesOn,
         asked: true,
         parkDeadline: row.acceptedAt + settings.parkedRunTtlMs,
       });

@@ -47,6 +47,8 @@ export interface EarlierFrames {
 export class LiveRun {
   row: RunRow;
   readonly request: RunRequest;
+  /** Number of the inbox row that opened it, until that is history. */
+  opener: number | undefined;
   /** The ended Run whose branch this one goes on. */
   continues: RunId | undefined;
   /** The same input was answered before and delivered: the user wants it anew. */

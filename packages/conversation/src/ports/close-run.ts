@@ -1,6 +1,6 @@
 import { publishCheckpoint } from "../checkpoint-publisher.ts";
 import { terminalOf } from "../failures.ts";
-import { adoptStream, openFollowUp } from "../follow-up.ts";
+import { adoptStream, type FollowUp, openFollowUp } from "../follow-up.ts";
 import type { PortCall } from "./port.ts";
 
 /** What came in last opens the next Run; turn_ended, then the terminal unless that one goes on on this stream, then `delivered`. */
@@ -9,13 +9,10 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   const { runId } = run.row;
   // what is on its way into the inbox was sent before the stream's end
   await activation.written();
-  const late = activation.waitingRun ? undefined : openFollowUp(activation, run);
-  if (late) {
-    if (!(await activation.commit(() => late.barrier))) return;
-    late.announce();
-  }
-  await giveHead(activation, run);
   const outcome = activation.context.outcome ?? { kind: "failed", code: "INTERNAL" };
+  if (!(await openLate(activation, run, outcome.kind === "completed"))) return;
+  // who took over did not wait for it, and asks with the state that it had
+  if (outcome.kind !== "superseded") await giveHead(activation, run);
   if (outcome.kind === "completed")
     activation.append(run, "turnEnded", codec.update({ kind: "turnEnded", usage: run.usage }));
   const next = activation.context.followUp && outcome.kind === "completed" ? activation.waitingRun : undefined;
@@ -32,6 +29,22 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   run.row = { ...run.row, delivered };
   send({ type: "run.closed", runId });
   run.left.resolve(true);
+}
+
+/** What came in last opens the next Run; `false`: the activation is over. */
+async function openLate(
+  activation: PortCall["activation"],
+  run: PortCall["run"],
+  completed: boolean,
+): Promise<boolean> {
+  if (activation.waitingRun || !activation.inbox.some((row) => row.kind !== "inject")) return true;
+  let late: FollowUp | undefined;
+  const done = await activation.commit(() => {
+    late = activation.waitingRun ? undefined : openFollowUp(activation, run, completed && run.attached !== undefined);
+    return late?.barrier ?? {};
+  });
+  if (done) late?.announce();
+  return done !== undefined;
 }
 
 /** A transport that came after the checkpoint was passed over gets it before the end, within half the bound of the closing. */

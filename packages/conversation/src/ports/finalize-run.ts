@@ -1,5 +1,7 @@
 import type { RunStatus } from "@chartroom/domain";
-import { openFollowUp } from "../follow-up.ts";
+import { type FollowUp, openFollowUp } from "../follow-up.ts";
+import { mergeBarriers } from "../merge-barriers.ts";
+import { keepOpening } from "../opening.ts";
 import type { PortCall } from "./port.ts";
 
 /** Outcome and release of the Run in one transaction; what is left in the inbox opens the next Run in the same one. */
@@ -7,7 +9,7 @@ export async function finalizeRun({ activation, run, send }: PortCall): Promise<
   const outcome = activation.context.outcome ?? { kind: "failed", code: "INTERNAL" };
   const endedAt = activation.deps.clock.now();
   const status: RunStatus = outcome.kind;
-  const followUp = activation.waitingRun ? undefined : openFollowUp(activation, run);
+  const opening = await keepOpening(activation, run);
   const { head } = activation.history.view;
   const ended = {
     status,
@@ -15,17 +17,23 @@ export async function finalizeRun({ activation, run, send }: PortCall): Promise<
     ...(outcome.code ? { failureCode: outcome.code } : {}),
     ...(head ? { finalHead: head } : {}),
   };
-  const done = await activation.commit(() => ({
-    runsChanged: [{ runId: run.row.runId, partial: null, ...ended }],
-    // a Run that failed before its first commit is written here
-    ...(run.accepted.settled ? {} : { runsOpened: [run.row] }),
-    ...followUp?.barrier,
-  }));
+  let followUp: FollowUp | undefined;
+  const done = await activation.commit(() => {
+    const goesOn = status === "completed" && run.attached !== undefined;
+    followUp = activation.waitingRun ? undefined : openFollowUp(activation, run, goesOn);
+    return mergeBarriers(
+      opening,
+      { runsChanged: [{ runId: run.row.runId, partial: null, ...ended }] },
+      // a Run that failed before its first commit is written here
+      run.accepted.settled ? {} : { runsOpened: [run.row] },
+      followUp?.barrier ?? {},
+    );
+  });
   if (!done) return;
   run.row = { ...run.row, ...ended };
   run.accepted.resolve(true);
   run.stopped.resolve(true);
-  if (followUp) followUp.announce();
+  followUp?.announce();
   const { runId, acceptedAt } = run.row;
   activation.deps.events({
     type: "run.ended",

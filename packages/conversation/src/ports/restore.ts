@@ -52,6 +52,7 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   const current = known ?? waits;
   const waiting = known ? waits : undefined;
   for (const row of [current, waiting]) if (row) revive(activation, row, runs);
+  await endReplaced(activation, waits);
   const run = current ? activation.runs.get(current.runId) : undefined;
   const base: ChartContext = {
     ...fresh,
@@ -77,6 +78,16 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   // the Step in flight is made again: its number is counted when it begins
   const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : context.step;
   return { type: "restored", context: { ...base, parkDeadline, step, attempt: 0 }, resume };
+}
+
+/** Runs whose place another one took in the moment before the kill. */
+async function endReplaced(activation: Activation, newest: RunRow | undefined): Promise<void> {
+  const endedAt = activation.deps.clock.now();
+  const replaced = activation.stored.runs.filter((row) => row.status === "waiting" && row !== newest);
+  if (replaced.length === 0) return;
+  await activation.commit(() => ({
+    runsChanged: replaced.map(({ runId }) => ({ runId, status: "superseded", failureCode: "SUPERSEDED", endedAt })),
+  }));
 }
 
 const opening = {
@@ -128,7 +139,12 @@ function revive(activation: Activation, row: RunRow, all: readonly RunRow[]): vo
   if (!request) throw new Error("the stored request of a Run cannot be read");
   const run = new LiveRun(row, request);
   run.accepted.resolve(true);
+  run.opener = activation.inbox.find(({ kind, body }) => kind !== "inject" && sameBytes(body, row.request))?.seq;
   activation.runs.set(row.runId, run);
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at]);
 }
 
 const bare = (row: RunRow): LiveRun["request"] => ({
