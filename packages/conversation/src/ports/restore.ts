@@ -45,14 +45,17 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   if (chart.machine !== "conversation" || chart.version !== chartVersion || !isContext(chart.context))
     return { type: "restore.failed" };
   const { context } = chart;
-  // a Run that was accepted in the moment before the kill waits without the chart knowing it
-  const waits = runs.findLast((row) => row.status === "waiting");
   // one whose outcome is committed has ended: nobody is attached, a late transport is answered from the store
   const known = runs.find((row) => row.runId === context.runId && row.endedAt === undefined);
+  // a Run that was accepted in the moment before the kill waits without the chart knowing it
+  const waits = runs.findLast((row) => row.status === "waiting" && row !== known);
   const current = known ?? waits;
   const waiting = known ? waits : undefined;
   for (const row of [current, waiting]) if (row) revive(activation, row, runs);
-  await endReplaced(activation, waits);
+  await endReplaced(
+    activation,
+    runs.filter((row) => row.status === "waiting" && row !== known && row !== waits),
+  );
   const run = current ? activation.runs.get(current.runId) : undefined;
   const base: ChartContext = {
     ...fresh,
@@ -81,10 +84,9 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
 }
 
 /** Runs whose place another one took in the moment before the kill. */
-async function endReplaced(activation: Activation, newest: RunRow | undefined): Promise<void> {
-  const endedAt = activation.deps.clock.now();
-  const replaced = activation.stored.runs.filter((row) => row.status === "waiting" && row !== newest);
+async function endReplaced(activation: Activation, replaced: readonly RunRow[]): Promise<void> {
   if (replaced.length === 0) return;
+  const endedAt = activation.deps.clock.now();
   await activation.commit(() => ({
     runsChanged: replaced.map(({ runId }) => ({ runId, status: "superseded", failureCode: "SUPERSEDED", endedAt })),
   }));
