@@ -171,6 +171,13 @@ export class Activation {
     return this.actor.getSnapshot().children[`run:${runId}`] as CursorRunActor | undefined;
   }
 
+  /** Whether this process may speak for the conversation: one that was frozen may have been robbed of it, and stops. */
+  speaks(): boolean {
+    if (this.deps.holdsLease()) return true;
+    this.send({ type: "fence.lost" });
+    return false;
+  }
+
   // -- output
 
   append(
@@ -179,8 +186,7 @@ export class Activation {
     bytes: Uint8Array,
     more: { readonly streamId?: StreamId; readonly checkpoint?: CheckpointId } = {},
   ): void {
-    // a process that was frozen wakes in the middle of its work: another node may own the conversation by now
-    if (!this.deps.holdsLease()) return this.send({ type: "fence.lost" });
+    if (!this.speaks()) return;
     this.deps.log.append({
       conversationId: this.conversationId,
       runId: run.row.runId,
@@ -213,7 +219,7 @@ export class Activation {
     const done = await this.commit(() => ({
       runsChanged: [{ runId, status: outcome.kind, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) }],
     }));
-    if (!done) return;
+    if (!done || !this.speaks()) return;
     run.attached?.terminal(terminalOf(outcome));
     run.stopped.resolve(true);
   }
@@ -328,7 +334,7 @@ export class Activation {
       run.stopped.resolve(false);
       run.left.resolve(false);
       // a node that was robbed of the conversation says nothing; one that cannot reach its store says so
-      if (release === "fence-lost") run.attached?.drop();
+      if (release === "fence-lost" || !this.deps.holdsLease()) run.attached?.drop();
       else run.attached?.terminal({ kind: "error", failure: failure("STORE_UNAVAILABLE") });
     }
     if (release === "fence-lost")

@@ -35,6 +35,7 @@ export async function answerFromStore(
     for (const frame of frames) stream.writeDirect(frame);
   await giveHead(activation, row, stream, state);
   if (!stream.attached) return;
+  if (!activation.speaks()) return stream.drop();
   if (row.status === "completed") stream.writeDirect(codec.update({ kind: "turnEnded", usage: {} }));
   if (!row.delivered) {
     if (live) live.row = { ...live.row, delivered: true };

@@ -17,6 +17,7 @@ export function attachDownlink(
   const stream = activation.stream(generation, run);
   if (stream.downlink === downlink) return;
   const before = run.attached;
+  if (before?.downlink && !activation.speaks()) return downlink.drop();
   if (before?.downlink) {
     before.downlink.end({ kind: "error", failure: failure("REPLACED") });
     before.leave();

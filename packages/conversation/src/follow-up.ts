@@ -23,11 +23,11 @@ export function openFollowUp(activation: Activation, ended: LiveRun, goesOn: boo
   const { clock, entropy, settings } = activation.deps;
   const row: RunRow = {
     ...rowOf(ended.row, request),
-    // no generation has this number
-    ...(goesOn ? {} : { generation: 0 }),
+    ...generationOf(ended, goesOn),
     runId: entropy.uuid() as RunId,
     traceId: entropy.uuid() as TraceId,
     acceptedAt: clock.now(),
+    parkDeadline: clock.now() + settings.parkedRunTtlMs,
     request: opener.body,
   };
   const next = new LiveRun(row, request);
@@ -53,6 +53,13 @@ export function openFollowUp(activation: Activation, ended: LiveRun, goesOn: boo
   };
 }
 
+/** The generation on whose stream it goes on; else none has its number. */
+function generationOf({ row, attached }: LiveRun, goesOn: boolean): Pick<RunRow, "requestId" | "generation"> {
+  if (!goesOn || !attached) return { requestId: row.requestId, generation: 0 };
+  const { requestId, generation } = attached.generation;
+  return { requestId, generation };
+}
+
 /** The stream of an ended Run goes on with its follow-up. */
 export function adoptStream(activation: Activation, next: LiveRun, stream: ClientStream): void {
   stream.runId = next.row.runId;
@@ -74,15 +81,16 @@ export function requestOf(
     : undefined;
 }
 
-function rowOf(before: RunRow, request: RunRequest): Omit<RunRow, "runId" | "traceId" | "acceptedAt" | "request"> {
+function rowOf(
+  before: RunRow,
+  request: RunRequest,
+): Omit<RunRow, "runId" | "traceId" | "acceptedAt" | "request" | "requestId" | "generation"> {
   const { action } = request;
   const message = "message" in action ? action.message : undefined;
   return {
     kind: "turn",
     status: "waiting",
     wireRunIds: before.wireRunIds,
-    requestId: before.requestId,
-    generation: before.generation,
     modelId: request.model.modelId,
     delivered: false,
     ...(before.agentSessionId ? { agentSessionId: before.agentSessionId } : {}),

@@ -13,6 +13,7 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   if (!(await openLate(activation, run, outcome.kind === "completed"))) return;
   // who took over did not wait for it, and asks with the state that it had
   if (outcome.kind !== "superseded") await giveHead(activation, run);
+  if (!activation.speaks()) return;
   if (outcome.kind === "completed")
     activation.append(run, "turnEnded", codec.update({ kind: "turnEnded", usage: run.usage }));
   const next = activation.context.followUp && outcome.kind === "completed" ? activation.waitingRun : undefined;
