@@ -73,7 +73,7 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
       context: { ...base, runId: null, outcome: null, stop: null, openCalls: 0 },
       resume: "idle",
     };
-  const parkDeadline = context.parkDeadline || activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
+  const parkDeadline = base.parkDeadline || activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
   run.restored = true;
   activation.deps.log.open(activation.conversationId, run.row.runId, activation.lease.fence);
   const resume = known ? await resumePoint(activation, run, chart) : "preparing";
