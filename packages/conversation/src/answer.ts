@@ -1,7 +1,7 @@
 import { readState } from "@chartroom/history";
 import type { CheckpointId, Downlink, RunId, RunRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
-import { giveBlobs, lackAll } from "./checkpoint-publisher.ts";
+import { giveBlobs, lackAll } from "./blob-giver.ts";
 import type { ClientStream } from "./client-stream.ts";
 import { failure, terminalOf } from "./failures.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -68,7 +68,7 @@ async function giveHead(activation: Activation, row: RunRow, stream: ClientStrea
   if (!node?.wireState || history.view.head !== node.id) return;
   if (!node.delivered) {
     await takeLacking(activation, node.id, node.wireState, brought);
-    if (!(await giveBlobs(activation, stream, (_, bytes) => stream.writeDirect(bytes)))) return;
+    if (!(await giveBlobs(activation, stream))) return;
   }
   stream.writeDirect(deps.codec.checkpoint(node.wireState));
   if (!node.delivered) activation.delivered(node.id);

@@ -1,16 +1,15 @@
 import {
   type Chain,
+  continuedBlobs,
   encodeCheckpoint,
   pathTo,
   plainContract,
-  readState,
-  referencedBlobs,
   tokenDetails,
   type EncodeInput,
 } from "@chartroom/history";
-import type { Barrier, BlobId, CheckpointId } from "@chartroom/domain";
+import type { Barrier, CheckpointId } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
-import type { ClientStream, StreamAppend } from "./client-stream.ts";
+import { giveBlobs, lackAll } from "./blob-giver.ts";
 import { compiledOf } from "./compile.ts";
 import type { LiveRun } from "./live-run.ts";
 
@@ -32,30 +31,14 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
   wire.state = result.state;
   wire.head = node.id;
   history.keepState(node.id, result.state);
-  for (const blob of result.blobs) {
-    wire.blobs.set(blob.id, blob.data);
-    if (!wire.held.has(blob.id)) wire.lacking.set(blob.id, blob.data);
-  }
+  for (const { id, data } of result.blobs) wire.make(id, data);
+  wire.trim(continuedBlobs(result.state, (id) => wire.blobs.get(id)));
   return { checkpoints: [{ ...node, wireState: result.state }], blobs: result.blobs };
 }
 
 /** The state of the nearest checkpoint at or below a node. */
 function newestState(chain: Chain, head: CheckpointId): Uint8Array | undefined {
   return pathTo(chain, head).findLast((node) => node.wireState !== undefined)?.wireState;
-}
-
-/** The first state of an activation: all that it names and the client is not known to hold. */
-export async function lackAll(activation: Activation, state: Uint8Array): Promise<void> {
-  const { wire, deps, member } = activation;
-  const read = readState(state);
-  if (!read.ok) return;
-  const named = referencedBlobs(read.outline, (id) => wire.blobs.get(id)).filter((id) => !wire.held.has(id));
-  const unread = named.filter((id) => !wire.blobs.has(id));
-  const stored = unread.length > 0 ? await deps.store.blobs(member, unread) : new Map<BlobId, Uint8Array>();
-  for (const id of named) {
-    const data = wire.blobs.get(id) ?? stored.get(id);
-    if (data) wire.lacking.set(id, data);
-  }
 }
 
 function inputOf(
@@ -66,8 +49,7 @@ function inputOf(
 ): EncodeInput {
   const { wire, history } = activation;
   const { scope, system, tools, model } = compiledOf(run);
-  const { inputTokens, outputTokens, cacheReadTokens } = run.lastUsage;
-  const measured = inputTokens === undefined ? undefined : inputTokens + (cacheReadTokens ?? 0) + (outputTokens ?? 0);
+  const measured = activation.window.measured(history.view);
   return {
     system,
     view: history.view,
@@ -81,7 +63,7 @@ function inputOf(
       tools,
       dynamicTools: new Set(scope.offers.map((offer) => offer.name)),
       messages: history.view.messages,
-      window: model.contextWindow,
+      window: activation.window.windowOf(model),
       ...(measured === undefined ? {} : { measured }),
     }),
     without,
@@ -112,26 +94,8 @@ async function publish(activation: Activation, run: LiveRun, state: Uint8Array, 
   const stream = run.attached;
   if (!stream?.attached) return false;
   stream.offered = head;
-  if (!(await giveBlobs(activation, stream, activation.streamAppend(run))) || !stream.attached) return false;
+  if (!(await giveBlobs(activation, stream)) || !stream.attached) return false;
   activation.append(run, "checkpoint", activation.deps.codec.checkpoint(state), { checkpoint: head });
   activation.delivered(head);
   return true;
-}
-
-/** Writes the blobs that the client lacks; `false`: not all were acknowledged within the bound. Later acknowledgements count for the next time. */
-export async function giveBlobs(activation: Activation, stream: ClientStream, append: StreamAppend): Promise<boolean> {
-  const { wire, deps } = activation;
-  const { clock, settings, codec } = deps;
-  const given = Promise.all(
-    [...wire.lacking].map(async ([id, data]) => {
-      const taken = await stream.setBlob(id, data, codec, append);
-      if (taken) wire.hold(id);
-      return taken;
-    }),
-  ).then((taken) => !taken.includes(false));
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = clock.setTimeout(() => resolve(false), settings.ackMs);
-  const acknowledged = await Promise.race([given, late]);
-  clock.clearTimeout(timer);
-  return acknowledged;
 }

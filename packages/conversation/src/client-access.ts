@@ -19,7 +19,7 @@ export class ClientAccess {
   async get(id: BlobId): Promise<Uint8Array | undefined> {
     const stream = await this.#stream();
     const { codec } = this.#activation.deps;
-    return stream?.getBlob(id, codec, this.#activation.streamAppend(this.#run), this.#bound());
+    return stream?.getBlob(id, codec, this.#bound());
   }
 
   async context(): Promise<RequestContext | undefined> {

@@ -1,10 +1,13 @@
 import {
   adopt,
   appendResults,
+  continuedBlobs,
   decodeCheckpoint,
   type PlainHistory,
+  type Outline,
   readPlainHistory,
   readState,
+  referencedBlobs,
   relate,
   type Branch,
   type Imported,
@@ -33,7 +36,7 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
   }
   const read = readState(request.state);
   if (!read.ok) return { ok: false, code: "HISTORY_INVALID" };
-  for (const id of [...read.outline.roots, ...read.outline.turns]) wire.hold(id);
+  holdNamed(activation, read.outline);
   const plain = plainHistoryOf(run);
   if (plain === "malformed") return { ok: false, code: "HISTORY_INVALID" };
   if (plain) return takeMessages(activation, run, plain.messages, plain.blobs);
@@ -66,10 +69,37 @@ function isLiveAction({ deps }: Activation, run: LiveRun): boolean {
 }
 
 async function takeForeign(activation: Activation, run: LiveRun, client: ClientBlobs): Promise<Imports> {
-  const decoded = await decodeAll(activation, run.request.state, client);
-  return "code" in decoded
-    ? { ok: false, code: decoded.code }
-    : takeMessages(activation, run, decoded.value.messages, decoded.value.blobs);
+  const { state } = run.request;
+  const decoded = await decodeAll(activation, state, client);
+  if ("code" in decoded) return { ok: false, code: decoded.code };
+  const { wire } = activation;
+  // the last turn as the client has it is what the next state goes on from
+  const last = await readTurn(activation, state, client);
+  holdNamed(activation, decoded.value.outline);
+  for (const id of decoded.fetched) if (!last.has(id)) wire.blobs.delete(id);
+  return takeMessages(activation, run, decoded.value.messages, decoded.value.blobs);
+}
+
+/** A client holds all that its own state names, what the turns at hand name included. */
+function holdNamed({ wire }: Activation, outline: Outline): void {
+  for (const id of referencedBlobs(outline, (turn) => wire.blobs.get(turn))) wire.hold(id);
+}
+
+/** The last turn of a state and its user message, as far as they can be had; gives their ids. */
+async function readTurn(activation: Activation, state: Uint8Array, client: ClientBlobs): Promise<ReadonlySet<BlobId>> {
+  const { wire, deps, member } = activation;
+  for (;;) {
+    const wanted = continuedBlobs(state, (id) => wire.blobs.get(id));
+    const missing = [...wanted].filter((id) => !wire.blobs.has(id));
+    if (missing.length === 0) return wanted;
+    const stored = await deps.store.blobs(member, missing);
+    for (const id of missing) {
+      const data = stored.get(id) ?? (await client.get(id));
+      if (data === undefined || deps.codec.blobId(data) !== id) return wanted;
+      wire.blobs.set(id, data);
+      wire.hold(id);
+    }
+  }
 }
 
 /** Adopts what the client says: what we have stays ours, what differs becomes a branch, nothing is dropped. */
@@ -132,20 +162,26 @@ async function decodeAll(
   activation: Activation,
   state: Uint8Array,
   client: ClientBlobs,
-): Promise<{ readonly value: Imported } | { readonly code: FailureCode }> {
+): Promise<{ readonly value: Imported; readonly fetched: ReadonlySet<BlobId> } | { readonly code: FailureCode }> {
   const { wire, deps, member } = activation;
+  const fetched = new Set<BlobId>();
   for (;;) {
     const result = decodeCheckpoint(state, (id) => wire.blobs.get(id));
-    if (result.ok) return { value: result.value };
+    if (result.ok) return { value: result.value, fetched };
     if (result.kind !== "missing") return { code: result.kind === "mismatch" ? "BLOB_INVALID" : "HISTORY_INVALID" };
     const stored = await deps.store.blobs(member, result.blobs);
-    for (const [id, data] of stored) wire.blobs.set(id, data);
+    for (const [id, data] of stored) {
+      wire.blobs.set(id, data);
+      fetched.add(id);
+    }
     const wanted = result.blobs.filter((id) => !stored.has(id));
     const got = await Promise.all(wanted.map(async (id) => [id, await client.get(id)] as const));
     for (const [id, data] of got) {
       if (data === undefined) return { code: "BLOB_MISSING" };
       if (deps.codec.blobId(data) !== id) return { code: "BLOB_INVALID" };
       wire.blobs.set(id, data);
+      wire.hold(id);
+      fetched.add(id);
     }
   }
 }

@@ -31,7 +31,7 @@ export interface Bound {
 }
 
 /** How the conversation puts a message of one stream into the order of its output log. */
-export type StreamAppend = (kind: "exec" | "kv" | "query" | "control", bytes: Uint8Array, streamId: StreamId) => void;
+export type StreamAppend = (kind: "exec" | "query" | "control", bytes: Uint8Array, streamId: StreamId) => void;
 
 /**
  * One generation as the conversation sees it: its downlink, and what was asked of the client on it.
@@ -47,6 +47,9 @@ export class ClientStream implements OutputReader {
   offered: CheckpointId | undefined;
   #downlink: Downlink | undefined;
   #terminalWritten = false;
+  /** The transport takes no more for now. */
+  #full = false;
+  #writers: Deferred<boolean>[] = [];
   #nextExec = 1;
   #nextKv = 1;
   #nextQuery = 1;
@@ -76,8 +79,12 @@ export class ClientStream implements OutputReader {
 
   take(downlink: Downlink): void {
     this.#downlink = downlink;
+    this.#full = false;
     downlink.onDrain(() => {
-      if (this.#downlink === downlink) this.subscription?.resume();
+      if (this.#downlink !== downlink) return;
+      this.#full = false;
+      this.subscription?.resume();
+      if (!this.#full) this.#wake(true);
     });
   }
 
@@ -89,6 +96,7 @@ export class ClientStream implements OutputReader {
     for (const waiting of this.#asked.values()) waiting.resolve(undefined);
     for (const waiting of this.#gets.values()) waiting.resolve(undefined);
     for (const waiting of this.#sent.values()) if (!waiting.settled) waiting.resolve(false);
+    this.#wake(false);
     this.#asked.clear();
     this.#gets.clear();
   }
@@ -103,7 +111,7 @@ export class ClientStream implements OutputReader {
   // -- OutputReader
 
   entry(entry: OutputEntry): boolean {
-    return this.#downlink?.write(entry.bytes) ?? true;
+    return this.#write(entry.bytes);
   }
   terminal(terminal: Terminal): void {
     const downlink = this.#downlink;
@@ -123,7 +131,27 @@ export class ClientStream implements OutputReader {
 
   /** A message that bypasses the log: heartbeats. */
   writeDirect(bytes: Uint8Array): void {
-    this.#downlink?.write(bytes);
+    this.#write(bytes);
+  }
+
+  /** Resolves when the transport takes more and nothing of the output waits for it; `false`: it is gone. */
+  async writable(): Promise<boolean> {
+    while (this.attached && this.#full) {
+      const waiting = deferred<boolean>();
+      this.#writers.push(waiting);
+      await waiting.promise;
+    }
+    return this.attached;
+  }
+
+  #write(bytes: Uint8Array): boolean {
+    const taken = this.#downlink?.write(bytes) ?? true;
+    if (!taken) this.#full = true;
+    return taken;
+  }
+
+  #wake(attached: boolean): void {
+    for (const waiting of this.#writers.splice(0)) waiting.resolve(attached);
   }
 
   // -- execs and queries of tool calls
@@ -179,26 +207,34 @@ export class ClientStream implements OutputReader {
     return true;
   }
 
-  // -- blobs
+  // -- blobs: behind all that the output holds, and never in it, so that a delta waits for none of them
 
   /** A blob of the client's store; `undefined`: missing, or not answered within the bound. */
-  async getBlob(blob: BlobId, codec: ClientCodec, append: StreamAppend, bound: Bound): Promise<Uint8Array | undefined> {
-    const id = this.#nextKv++;
+  getBlob(blob: BlobId, codec: ClientCodec, bound: Bound): Promise<Uint8Array | undefined> {
     const waiting = deferred<Uint8Array | undefined>();
-    this.#gets.set(id, waiting);
-    append("kv", codec.getBlob(id, blob), this.streamId);
+    void this.writable().then((attached) => {
+      if (!attached || waiting.settled) return waiting.resolve(undefined);
+      const id = this.#nextKv++;
+      this.#gets.set(id, waiting);
+      this.#write(codec.getBlob(id, blob));
+    });
     return bounded(waiting, bound);
   }
 
+  /** The acknowledgement of a blob that was written to this stream; `undefined`: it was not. */
+  acknowledgement(blob: BlobId): Promise<boolean> | undefined {
+    return this.#sent.get(blob)?.promise;
+  }
+
   /** Writes a blob to the client, at most once per stream; `true` when it is acknowledged. A late acknowledgement counts. */
-  setBlob(blob: BlobId, data: Uint8Array, codec: ClientCodec, append: StreamAppend): Promise<boolean> {
+  setBlob(blob: BlobId, data: Uint8Array, codec: ClientCodec): Promise<boolean> {
     const before = this.#sent.get(blob);
     if (before) return before.promise;
     const waiting = deferred<boolean>();
     this.#sent.set(blob, waiting);
     const id = this.#nextKv++;
     this.#sets.set(id, blob);
-    append("kv", codec.setBlob(id, blob, data), this.streamId);
+    this.#write(codec.setBlob(id, blob, data));
     return waiting.promise;
   }
 

@@ -92,7 +92,6 @@ export class LiveRun {
   /** Epoch ms at which the calls of the Step were committed. */
   stepStartedAt = 0;
   usage: Usage = {};
-  lastUsage: Usage = {};
 
   ended = false;
   /** Gives the capacity slot back. */
@@ -115,6 +114,5 @@ export class LiveRun {
     for (const [name, value] of Object.entries(usage) as [string, number | undefined][])
       if (value !== undefined) sum[name] = (sum[name] ?? 0) + value;
     this.usage = sum;
-    this.lastUsage = usage;
   }
 }

@@ -6,12 +6,14 @@ export class WireCheckpoint {
   state: Uint8Array | undefined;
   /** The head that `state` stands for. */
   head: CheckpointId | undefined;
-  /** Blobs at hand: of the client, of new messages, of the last turn. */
+  /** Blobs at hand: the client's own, what the next checkpoint is made of, and what the client has not acknowledged. */
   readonly blobs = new Map<BlobId, Uint8Array>();
+  /** Those of them that the store has too. */
+  readonly #made = new Set<BlobId>();
   /** Blobs that the client is known to hold. */
   readonly held = new Set<BlobId>();
-  /** Blobs that a published state needs and the client has not acknowledged. */
-  readonly lacking = new Map<BlobId, Uint8Array>();
+  /** Blobs that a published state needs and the client has not acknowledged; the store has those that are not at hand. */
+  readonly lacking = new Set<BlobId>();
   /** Publications in their order. */
   tail: Promise<unknown> = Promise.resolve();
 
@@ -19,5 +21,26 @@ export class WireCheckpoint {
   hold(id: BlobId): void {
     this.held.add(id);
     this.lacking.delete(id);
+  }
+
+  /** A blob of a state that was made here: the store has it, and the client must have it before the state. */
+  make(id: BlobId, data: Uint8Array): void {
+    this.blobs.set(id, data);
+    this.#made.add(id);
+    this.lack(id);
+  }
+
+  /** The client must have this blob before a state that names it. */
+  lack(id: BlobId): void {
+    if (!this.held.has(id)) this.lacking.add(id);
+  }
+
+  /** Lets go of the blobs that were made here, the client holds, and nothing is made of any more. */
+  trim(needed: ReadonlySet<BlobId>): void {
+    for (const id of this.#made) {
+      if (needed.has(id) || this.lacking.has(id)) continue;
+      this.blobs.delete(id);
+      this.#made.delete(id);
+    }
   }
 }

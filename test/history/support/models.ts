@@ -53,7 +53,7 @@ export function historyModels(
         id: provider,
         stream(request, _limits, signal) {
           const summary = request.tools.length === 0;
-          sent.push({ request, summary, bytes: bytesOf(request) });
+          sent.push(sentOf(request, summary));
           return take(summary ? summaries : queue)(request, signal);
         },
       },
@@ -93,6 +93,18 @@ function infoOf({ id, window = 200_000, images = true, provider = "scripted" }: 
     supportsImages: images,
     supportsThinking: true,
     aliases: [],
+  };
+}
+
+/** Its bytes are written when they are asked for. */
+function sentOf(request: ModelRequest, summary: boolean): Sent {
+  let bytes: Sent["bytes"] | undefined;
+  return {
+    request,
+    summary,
+    get bytes() {
+      return (bytes ??= bytesOf(request));
+    },
   };
 }
 

@@ -124,6 +124,18 @@ export function readTurn(data: Uint8Array): AgentTurn | undefined {
   }
 }
 
+/** Blobs of a state that the next one goes on from: its last turn, and that turn's user message. */
+export function continuedBlobs(state: Uint8Array, blob: (id: BlobId) => Uint8Array | undefined): ReadonlySet<BlobId> {
+  const read = readState(state);
+  const raw = read.ok ? read.outline.state.turns.at(-1) : undefined;
+  const id = raw === undefined ? undefined : blobIdOf(raw);
+  if (id === undefined) return new Set();
+  const data = blob(id);
+  const said = data === undefined ? undefined : readTurn(data)?.userMessage;
+  const message = said === undefined ? undefined : blobIdOf(said);
+  return new Set(message === undefined ? [id] : [id, message]);
+}
+
 export function makeBlob(data: Uint8Array): Blob {
   return { id: blobId(data), data };
 }
