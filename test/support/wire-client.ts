@@ -302,14 +302,16 @@ export class WireStream {
   }
 }
 
-/** Comes back as a client does: again and again, twice a second for half a minute, while the server says that it is not there yet. */
+/** Comes back as a client does: twice a second for half a minute, while the server says that it is not there yet. */
 export async function comeBack(back: WireClient, request: ClientInit, original: string): Promise<WireStream> {
   for (let tries = 0; ; tries++) {
     const stream = back.stream({ headers: { "x-original-request-id": original } });
     await stream.send(request, { mayFail: true });
     await stream.down.over(30_000);
     const { end } = stream.down;
-    if (end?.kind !== "error" || end.code !== "unavailable" || tries === 30) return stream;
+    // a stream that broke off is tried again as well
+    const again = end === undefined || (end.kind === "error" && end.code === "unavailable");
+    if (!again || tries === 60) return stream;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }

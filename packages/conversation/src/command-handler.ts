@@ -245,6 +245,7 @@ export class CommandHandler {
     }
     return async () => {
       await settled;
+      if (settled && activation.ended) return { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
       return { kind: envelope.carrier === "A" ? "finishedTurn" : "acknowledged", conversationId };
     };
   }
@@ -274,7 +275,8 @@ export class CommandHandler {
     activation.send({ type: "cancel", runId });
     return async () => {
       await settled;
-      await run?.stopped.promise;
+      const stopped = run === undefined || (await run.stopped.promise);
+      if (!stopped) return { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
       return onNewStream ? { kind: "finishedTurn", conversationId } : { kind: "acknowledged", conversationId };
     };
   }

@@ -162,7 +162,7 @@ export class ConversationService implements Conversations {
     const place = at.stream.execPlace(reply.execId);
     if (!place || !at.run.board?.reply(place, reply)) return this.#late("exec answer without an open call");
     await at.run.board?.flushed();
-    return this.#taken(at.activation.conversationId);
+    return this.#kept(at.activation);
   }
 
   async control(generation: Generation, control: ExecControl): Promise<Receipt> {
@@ -177,7 +177,7 @@ export class ConversationService implements Conversations {
         ? this.#late("exec control without an open call")
         : this.#taken(at.activation.conversationId);
     await at.run.board?.flushed();
-    return this.#taken(at.activation.conversationId);
+    return this.#kept(at.activation);
   }
 
   kv(generation: Generation, reply: KvReply): Promise<Receipt> {
@@ -194,7 +194,7 @@ export class ConversationService implements Conversations {
     const place = at?.stream.queryPlace(reply.queryId);
     if (!at || !place || !at.run.board?.answer(place, reply)) return this.#late("query answer without an open query");
     await at.run.board?.flushed();
-    return this.#taken(at.activation.conversationId);
+    return this.#kept(at.activation);
   }
 
   async binding(principal: Principal, requestId: RequestId): Promise<Binding | undefined> {
@@ -243,6 +243,12 @@ export class ConversationService implements Conversations {
     return parent ? this.#deps.store.parentOf(principal.member, parent.requestId, parent.callId) : undefined;
   }
 
+  /** What was brought is in the store, or the activation is over and it never will be. */
+  #kept(activation: Activation): Receipt {
+    return activation.ended
+      ? { kind: "refused", failure: failure("STORE_UNAVAILABLE") }
+      : this.#taken(activation.conversationId);
+  }
   #taken(conversationId: ConversationId): Receipt {
     return { kind: "acknowledged", conversationId };
   }
