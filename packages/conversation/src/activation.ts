@@ -26,7 +26,7 @@ import { ConversationHistory } from "./conversation-history.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { deferred } from "./deferred.ts";
 import { FencedWrites, type Committed } from "./fenced-writes.ts";
-import { failure, terminalOf } from "./failures.ts";
+import { failure, isUnavailable, terminalOf } from "./failures.ts";
 import { faultText } from "./fault-text.ts";
 import type { LearnedWindows } from "./learned-windows.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -104,15 +104,16 @@ export class Activation {
   }
 
   start(): void {
-    this.actor.on(
-      "*",
-      (told) =>
-        void this.#endWaiting(
+    this.actor.on("*", (told) =>
+      this.beside(
+        "end of a waiting Run",
+        this.#endWaiting(
           told.runId as RunId,
           told.type === "waiting.replaced"
             ? { kind: "superseded", code: "SUPERSEDED" }
             : { kind: "failed", code: told.code },
         ),
+      ),
     );
     this.actor.subscribe({ complete: () => this.#end(), error: (error) => this.#fault(error) });
     this.actor.start();
@@ -266,6 +267,15 @@ export class Activation {
     return this.#writes.commit(make);
   }
 
+  /** Work that nobody waits for: what fails is told, but for a store that is away, which ends the activation by itself. */
+  beside(what: string, work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      if (isUnavailable(error)) return;
+      const message = `${what}: ${faultText(error)}`;
+      this.deps.events({ type: "chart.error", conversationId: this.conversationId, message });
+    });
+  }
+
   /** When all writes that are queued now are done. */
   written(): Promise<void> {
     return this.#writes.settled();
@@ -310,7 +320,11 @@ export class Activation {
 
   /** After a Run the store learns that the conversation rests, with the last rows of the journal; no answer waits for it. */
   #rest(from: StateValue): void {
-    if (from !== "restoring") void this.commit(() => ({}));
+    if (from !== "restoring")
+      this.beside(
+        "rest",
+        this.commit(() => ({})),
+      );
     this.onIdle?.();
   }
 

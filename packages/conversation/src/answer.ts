@@ -39,7 +39,10 @@ export async function answerFromStore(
   if (row.status === "completed") stream.writeDirect(codec.update({ kind: "turnEnded", usage: {} }));
   if (!row.delivered) {
     if (live) live.row = { ...live.row, delivered: true };
-    void activation.commit(() => ({ runsChanged: [{ runId, delivered: true }] }));
+    activation.beside(
+      "delivered",
+      activation.commit(() => ({ runsChanged: [{ runId, delivered: true }] })),
+    );
   }
   const ended = row.status !== "waiting" && row.status !== "running";
   stream.terminal(

@@ -50,7 +50,7 @@ export class ConversationService implements Conversations {
     this.#handler = new CommandHandler(this.#capacity, this.#streams);
     this.#sweeper = new Sweeper(deps, this.registry, this.#streams);
     this.registry.onActivated = (activation) => {
-      activation.onIdle = () => void this.#handler.openWaiting(activation);
+      activation.onIdle = () => activation.beside("opening from the inbox", this.#handler.openWaiting(activation));
       void activation.restored.promise.then(() => this.#countRestored(activation));
       void activation.released.promise.then(() => {
         for (const run of activation.runs.values()) run.release();

@@ -31,7 +31,7 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
   const head = await encodeHead(activation, run);
   if (!(await activation.commit(() => head))) return;
   activation.append(run, "update", codec.update({ kind: "summaryCompleted" }));
-  void publishCheckpoint(activation, run);
+  activation.beside("checkpoint", publishCheckpoint(activation, run));
   send({ type: "compaction.committed", runId });
 }
 

@@ -58,7 +58,7 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
 
 async function publishHead(activation: Activation, run: LiveRun): Promise<void> {
   const head = await encodeHead(activation, run);
-  if (await activation.commit(() => head)) void publishCheckpoint(activation, run);
+  if (await activation.commit(() => head)) activation.beside("checkpoint", publishCheckpoint(activation, run));
 }
 
 /** Long texts that came as blob ids (wire section 4.6), and pictures that came inline: both belong to the store. */

@@ -31,7 +31,7 @@ export async function recordStep({ activation, run, step, send }: PortCall): Pro
   run.stepStartedAt = clock.now();
   run.cards.clear();
   run.board = openBoard(activation, run, rows);
-  void publishRound(activation, run);
+  activation.beside("checkpoint", publishRound(activation, run));
   send({ type: "step.recorded", runId: run.row.runId, open: run.board.open, callDeadline: run.board.deadline });
 }
 

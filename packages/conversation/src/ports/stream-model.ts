@@ -182,7 +182,10 @@ function runSink(activation: Activation, run: LiveRun): StepSink {
       const record = partial();
       // shown text survives a kill; the stream does not wait for the write
       if (record.blocks.length > 0)
-        void activation.commit(() => ({ runsChanged: [{ runId: run.row.runId, partial: record }] }));
+        activation.beside(
+          "shown text",
+          activation.commit(() => ({ runsChanged: [{ runId: run.row.runId, partial: record }] })),
+        );
     },
   };
 }
