@@ -42,6 +42,11 @@ export class MemoryTruth {
     this.#living.delete(node);
   }
 
+  /** Whether a node's lease has not ended. */
+  lives(node: NodeId): boolean {
+    return this.#living.has(node);
+  }
+
   /** A node's store; the node is alive until it expires. */
   node(node: NodeId): ConversationStore {
     this.#living.add(node);
@@ -102,16 +107,12 @@ export class MemoryTruth {
       },
       overdue: async (nowMs, limit) =>
         [...this.#conversations.values()]
-          .filter(({ owner, deadline }) => !this.#lives(owner) && deadline <= nowMs)
+          .filter(({ owner, deadline }) => !(owner !== undefined && this.lives(owner)) && deadline <= nowMs)
           .toSorted((a, b) => a.deadline - b.deadline)
           .slice(0, limit)
           .map(({ id, member }) => ({ conversationId: id, member })),
       inspect: async (id) => this.#conversations.get(id)?.view(),
     };
-  }
-
-  #lives(node: NodeId | undefined): boolean {
-    return node !== undefined && this.#living.has(node);
   }
 
   #activate(
@@ -123,7 +124,7 @@ export class MemoryTruth {
     const known = this.#conversations.get(id);
     if (known ? known.member !== member : !create) return { kind: "notFound" };
     const found = known ?? new MemoryConversation(id, member, parent);
-    if (found.owner !== undefined && found.owner !== node && this.#lives(found.owner))
+    if (found.owner !== undefined && found.owner !== node && this.lives(found.owner))
       return { kind: "elsewhere", node: found.owner };
     this.#conversations.set(id, found);
     found.owner = node;

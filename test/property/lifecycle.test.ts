@@ -1,0 +1,28 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { Coverage } from "./lifecycle/coverage.ts";
+import { report } from "./lifecycle/report.ts";
+import { runSchedule } from "./lifecycle/run-schedule.ts";
+import { schedule } from "./lifecycle/schedule.ts";
+
+/** Schedules and events of each; a soak sets more, a quick look fewer. */
+const schedules = Number(process.env["CHARTROOM_SCHEDULES"] ?? 10_000);
+const least = Number(process.env["CHARTROOM_EVENTS"] ?? 30);
+const seed = Number(process.env["CHARTROOM_SEED"] ?? Date.now() % 2 ** 31);
+
+test(`${schedules} random schedules of at least ${least} events keep the ten invariants`, async () => {
+  const coverage = new Coverage();
+  const begun = performance.now();
+  console.log(`seed ${seed}: CHARTROOM_SEED=${seed} runs the same schedules`);
+  const property = fc.asyncProperty(schedule(least), (steps) => runSchedule(steps, coverage));
+  const result = await fc.check(property, { numRuns: schedules, seed, endOnFailure: true });
+  const seconds = (performance.now() - begun) / 1_000;
+  console.log(`${coverage.schedules} schedules, ${coverage.events} events, ${seconds.toFixed(1)} s`);
+  if (result.failed) {
+    const [steps] = result.counterexample ?? [[]];
+    const fault = result.errorInstance instanceof Error ? result.errorInstance.message : "";
+    throw new Error(`seed ${seed}, schedule ${result.numRuns}: ${await report(steps, fault)}`);
+  }
+  console.log(`cells of the command table, and how often each was met:\n${coverage.toString()}`);
+  if (schedules >= 10_000) expect(coverage.below(20)).toEqual([]);
+}, 3_600_000);
