@@ -1,7 +1,7 @@
-import { readState } from "@chartroom/history";
-import type { CheckpointId, Downlink, RunId, RunRow } from "@chartroom/domain";
+import type { Downlink, RunId, RunRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
-import { giveBlobs, lackAll } from "./blob-giver.ts";
+import { giveBlobs } from "./blob-giver.ts";
+import { recallHead } from "./checkpoint-publisher.ts";
 import type { ClientStream } from "./client-stream.ts";
 import { failure, terminalOf } from "./failures.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -70,20 +70,9 @@ async function giveHead(activation: Activation, row: RunRow, stream: ClientStrea
   const node = row.finalHead && history.chain.nodes.get(row.finalHead);
   if (!node?.wireState || history.view.head !== node.id) return;
   if (!node.delivered) {
-    await takeLacking(activation, node.id, node.wireState, brought);
+    await recallHead(activation, brought);
     if (!(await giveBlobs(activation, stream))) return;
   }
   stream.writeDirect(deps.codec.checkpoint(node.wireState));
   if (!node.delivered) activation.delivered(node.id);
-}
-
-/** What the client brought names blobs that it has. */
-async function takeLacking(activation: Activation, head: CheckpointId, state: Uint8Array, brought: Uint8Array) {
-  const { wire } = activation;
-  const read = readState(brought);
-  if (read.ok) for (const id of [...read.outline.roots, ...read.outline.turns]) wire.hold(id);
-  if (wire.head !== undefined) return;
-  await lackAll(activation, state);
-  wire.state = state;
-  wire.head = head;
 }

@@ -4,6 +4,7 @@ import {
   encodeCheckpoint,
   pathTo,
   plainContract,
+  readState,
   tokenDetails,
   type EncodeInput,
 } from "@chartroom/history";
@@ -81,13 +82,31 @@ function contractOf(activation: Activation, run: LiveRun, toolName: string): Ret
  * Publishes the newest checkpoint on the attached stream: its blobs first, then, when they are acknowledged, the update.
  * One after the other; never delays a delta or a dispatch. `false`: no transport, or an acknowledgement did not come.
  */
-export function publishCheckpoint(activation: Activation, run: LiveRun): Promise<boolean> {
+export async function publishCheckpoint(activation: Activation, run: LiveRun): Promise<boolean> {
   const { wire } = activation;
+  if (wire.head === undefined) await recallHead(activation, run.request.state);
   const { state, head } = wire;
-  if (!state || !head) return Promise.resolve(false);
+  if (!state || !head) return false;
   const done = wire.tail.then(() => publish(activation, run, state, head));
   wire.tail = done.catch(() => undefined);
   return done;
+}
+
+/**
+ * An activation that has made no state yet takes up the stored one of its head. `brought`: a state of the client,
+ * serialized; what it names, the client has.
+ */
+export async function recallHead(activation: Activation, brought: Uint8Array): Promise<void> {
+  const { wire, history } = activation;
+  const read = readState(brought);
+  if (read.ok) for (const id of [...read.outline.roots, ...read.outline.turns]) wire.hold(id);
+  const { head } = history.view;
+  const state = head && history.chain.nodes.get(head)?.wireState;
+  if (wire.head !== undefined || !head || !state) return;
+  await lackAll(activation, state);
+  // one that was made meanwhile is newer
+  wire.state ??= state;
+  wire.head ??= head;
 }
 
 async function publish(activation: Activation, run: LiveRun, state: Uint8Array, head: CheckpointId): Promise<boolean> {

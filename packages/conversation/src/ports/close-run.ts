@@ -53,7 +53,7 @@ async function giveHead(activation: PortCall["activation"], run: PortCall["run"]
   const { history, deps } = activation;
   const { head } = history.view;
   if (!run.attached || head === undefined || history.chain.nodes.get(head)?.delivered === true) return;
-  if (activation.wire.head !== head || run.attached.offered === head) return;
+  if ((activation.wire.head ?? head) !== head || run.attached.offered === head) return;
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const timer = deps.clock.setTimeout(() => resolve(false), deps.settings.closeMs / 2);
   await Promise.race([publishCheckpoint(activation, run), late]);
