@@ -30,6 +30,10 @@ interface Scene {
   readonly answers: (call: number) => StubAnswer;
   /** Brings the Run to the moment of the kill. */
   readonly reach: (stream: WireStream, person: WireClient, prompts: () => readonly string[]) => Promise<void>;
+  /** What the client sends after the restart, if not the same request. */
+  readonly again?: (person: WireClient) => ClientInit;
+  /** The Runs of the conversation, one by default. */
+  readonly runs?: readonly string[];
   /** What reads give after the restart. */
   readonly after?: string;
   /** What must hold of the Run that went on. */
@@ -116,6 +120,27 @@ const SCENES: Readonly<Record<string, Scene>> = {
     check({ prompts }) {
       expect(prompts.at(-1)?.match(/The build is red\./gu)).toHaveLength(1);
       expect(prompts.at(-1)).toContain("A AFTER");
+    },
+  },
+  "in compacting, while the summary is written": {
+    answers: (call) =>
+      call === 1
+        ? { text: ["An answer."] }
+        : call === 2
+          ? { text: ["never"], before: never }
+          : { text: ["Summed up."] },
+    async reach(stream, person, prompts) {
+      await stream.down.over();
+      stream.open();
+      stream.seqno = 0;
+      await stream.send(person.action({ case: "summarizeAction", value: {} }));
+      await expect.poll(() => prompts().length, { timeout: 10_000 }).toBe(2);
+    },
+    again: (person) => person.action({ case: "summarizeAction", value: {} }),
+    runs: ["completed", "completed"],
+    check({ now, prompts }) {
+      expect(now.down.kinds).toContain("interactionUpdate.summaryCompleted");
+      expect(prompts).toHaveLength(3);
     },
   },
   "in checkpointing, before its blobs are acknowledged": {
@@ -215,10 +240,10 @@ describe.each(WIRE_TRANSPORTS)("a server that is killed with -9, over %s", { tim
       onTestFinished(() => back.close());
       back.onExec = (exec) =>
         exec.message.case === "requestContextArgs" ? contextAnswer : readAnswer(exec, scene.after);
-      const now = await comeBack(back, request, before.requestId);
+      const now = await comeBack(back, scene.again?.(back) ?? request, before.requestId);
       expectFinished(now.down);
       scene.check({ before, now, prompts: prompts() });
-      expect(await runStatuses(town.store, person.conversationId)).toEqual(["completed"]);
+      expect(await runStatuses(town.store, person.conversationId)).toEqual(scene.runs ?? ["completed"]);
       await expectOneOwner(town.store, person.conversationId);
       // and the conversation takes the next message
       const next = back.stream();

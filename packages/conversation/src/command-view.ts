@@ -35,6 +35,10 @@ export async function viewCommand(
       known !== undefined &&
       (envelope.originalRequestId === known.requestId ||
         (envelope.generation.requestId === known.requestId && envelope.generation.generation === known.generation)),
+    namesCurrent:
+      phase !== "idle" &&
+      activation.currentRun !== undefined &&
+      envelope.originalRequestId === activation.currentRun.row.requestId,
     duplicate:
       activation.seenKeys.has(inboxKey(action, activation.conversationId)) ||
       (phase === "idle" && (await isKnown(activation, action))),

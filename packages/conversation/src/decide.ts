@@ -12,6 +12,8 @@ export interface CommandView {
   readonly unfinished: boolean;
   /** `x-original-request-id` names a generation of the known Run. */
   readonly namesKnown: boolean;
+  /** `x-original-request-id` names the request that opened the living Run. */
+  readonly namesCurrent: boolean;
   /** The idempotency key of the command has been taken before. */
   readonly duplicate: boolean;
 }
@@ -39,7 +41,12 @@ export function decide(action: Action, carrier: Carrier, wireRunId: string | und
   return carrier === "A" ? decideRequest(action, wireRunId, view) : decideLive(action, view);
 }
 
+/** Actions without a message id that open a Run: what repeats one of them can only say so. */
+const NAMELESS: ReadonlySet<Action["kind"]> = new Set(["asyncAnswer", "summarize", "backgroundCompletion"]);
+
 function decideRequest(action: Action, wireRunId: string | undefined, view: CommandView): Decision {
+  if (NAMELESS.has(action.kind) && view.namesCurrent && view.current && view.current.messageId === undefined)
+    return { kind: "claim", runId: view.current.runId };
   switch (action.kind) {
     case "userMessage":
     case "startPlan":
