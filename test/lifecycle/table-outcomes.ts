@@ -285,11 +285,14 @@ function summarized(trial: Trial, first: string): void {
   const kinds = kindsOf(trial.given.stream).filter(
     (kind) => kind !== "kvServerMessage.setBlobArgs" && kind !== "interactionUpdate.heartbeat",
   );
-  expect(kinds.slice(0, 3)).toEqual([
+  // a client that had asked before the turn's checkpoint came gets that checkpoint meanwhile
+  const told = kinds.filter((kind) => kind !== "conversationCheckpointUpdate");
+  expect(told.slice(0, -1)).toEqual([
     "interactionUpdate.summaryStarted",
     "interactionUpdate.summary",
     "interactionUpdate.summaryCompleted",
   ]);
-  expect(kinds.slice(3, -1).every((kind) => kind === "conversationCheckpointUpdate")).toBe(true);
-  expect(kinds.length).toBeGreaterThan(4);
+  expect(kinds.indexOf("interactionUpdate.summaryCompleted")).toBeLessThan(
+    kinds.lastIndexOf("conversationCheckpointUpdate"),
+  );
 }

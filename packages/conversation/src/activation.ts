@@ -66,6 +66,7 @@ export class Activation {
   #wire: WireCheckpoint | undefined;
   #window: BranchWindow | undefined;
   #cache: CacheWatch | undefined;
+  readonly #deliveries: CheckpointId[] = [];
   #ended = false;
 
   constructor(
@@ -246,8 +247,18 @@ export class Activation {
 
   // -- writes
 
+  /** How many checkpoints have been delivered: what a command that comes now may know of. */
+  get deliveries(): number {
+    return this.#deliveries.length;
+  }
+  /** Checkpoints that were delivered after so many. */
+  deliveredSince(count: number): ReadonlySet<CheckpointId> {
+    return new Set(this.#deliveries.slice(count));
+  }
+
   /** A checkpoint went out and its blobs are acknowledged; written with the next barrier. */
   delivered(head: CheckpointId): void {
+    this.#deliveries.push(head);
     this.history.markDelivered(head);
     this.#writes.delivered(head);
   }

@@ -9,16 +9,18 @@ import {
   readState,
   referencedBlobs,
   relate,
+  type Said,
   type Branch,
   type Imported,
 } from "@chartroom/history";
-import type { Barrier, Blob, BlobId, CanonicalMessage, FailureCode, UserMessage } from "@chartroom/domain";
+import type { Barrier, Blob, BlobId, CanonicalMessage, FailureCode, HistoryRelation } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
 import { mergeBarriers } from "./merge-barriers.ts";
 
 export type Imports =
-  | { readonly ok: true; readonly barrier: Barrier; readonly stale: boolean }
+  /** `stale`: the client gets our head first. */
+  | { readonly ok: true; readonly barrier: Barrier; readonly stale: boolean; readonly relation: HistoryRelation }
   | { readonly ok: false; readonly code: FailureCode };
 
 /** Blobs of the client's store; waits for a transport. */
@@ -40,23 +42,23 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
   const plain = plainHistoryOf(run);
   if (plain === "malformed") return { ok: false, code: "HISTORY_INVALID" };
   if (plain) return takeMessages(activation, run, plain.messages, plain.blobs);
-  if (read.outline.empty && isLiveAction(activation, run)) return { ok: true, barrier: {}, stale: false };
-  const relation = relate(read.outline, history.chain, history.view.head, messageOf(run));
+  if (read.outline.empty && isLiveAction(activation, run)) return stands("continue");
+  const relation = relate(read.outline, history.chain, history.view.head, saidIn(activation, run));
   switch (relation.kind) {
     case "new":
       wire.state = stateOf(run);
-      return { ok: true, barrier: {}, stale: false };
+      return stands("new");
     case "continue":
       // the client may have changed what is its own: to-dos, plans, unknown fields
       if (!relation.shrunk) wire.state = stateOf(run);
-      return { ok: true, barrier: {}, stale: false };
+      return stands(relation.shrunk ? "shrunk" : "continue");
     case "stale":
-      return { ok: true, barrier: {}, stale: relation.from !== undefined || history.view.head !== undefined };
+      return { ...stands("stale"), stale: true };
     case "rewind":
       await history.moveTo(deps.store, lease, relation.base);
       wire.state = stateOf(run);
       wire.head = undefined;
-      return { ok: true, barrier: {}, stale: false };
+      return stands("rewind");
     case "foreign":
       return takeForeign(activation, run, client);
   }
@@ -67,6 +69,13 @@ function isLiveAction({ deps }: Activation, run: LiveRun): boolean {
   const opener = deps.codec.decodeUplink(run.row.request);
   return opener.ok && opener.value.kind === "action";
 }
+
+const stands = (relation: HistoryRelation): Extract<Imports, { ok: true }> => ({
+  ok: true,
+  barrier: {},
+  stale: false,
+  relation,
+});
 
 async function takeForeign(activation: Activation, run: LiveRun, client: ClientBlobs): Promise<Imports> {
   const { state } = run.request;
@@ -113,7 +122,7 @@ async function takeMessages(
   const head = history.view.head;
   const branches: readonly Branch[] =
     head === undefined ? [] : [{ head, messages: await deps.store.messages(lease, head) }];
-  const adoption = adopt(messages, history.chain, head, branches, messageOf(run));
+  const adoption = adopt(messages, history.chain, head, branches, saidIn(activation, run));
   const known = new Map(
     [...branches.flatMap((branch) => branch.messages), ...adoption.messages].map((message) => [message.id, message]),
   );
@@ -138,17 +147,17 @@ async function takeMessages(
     messages: (row.messages ?? []).filter((message) => adoption.messages.includes(message)),
   }));
   const moved = history.view.head === undefined ? {} : { head: history.view.head };
-  return { ok: true, barrier: mergeBarriers({ blobs }, ...written, settled, moved), stale: adoption.kind === "stale" };
+  const barrier = mergeBarriers({ blobs }, ...written, settled, moved);
+  return { ok: true, barrier, stale: adoption.kind === "stale", relation: adoption.kind };
 }
 
 /** The client's own state, which the next one goes on from; an empty one says nothing. */
 const stateOf = (run: LiveRun): Uint8Array | undefined =>
   run.request.state.length > 0 ? run.request.state : undefined;
 
-/** The message that the Run was asked with: an edit of it is a branch, whatever was delivered. */
-function messageOf(run: LiveRun): UserMessage | undefined {
-  const { action } = run.request;
-  return "message" in action ? action.message : undefined;
+/** What came with the state: an edit of its message is a branch, whatever was delivered, and what was delivered later is unseen. */
+function saidIn(activation: Activation, { request: { action }, heard }: LiveRun): Said {
+  return { message: "message" in action ? action.message : undefined, unseen: activation.deliveredSince(heard) };
 }
 
 /** Plain messages of a client that keeps no blobs; they stand for its whole history. */

@@ -40,11 +40,12 @@ export class CommandHandler {
 
   /** The receipt is given after the write that it depends on; later commands do not wait for that. */
   async handle(activation: Activation, envelope: CommandEnvelope): Promise<Receipt> {
-    const later = await activation.intake.run(() => this.#decide(activation, envelope));
+    const heard = activation.deliveries;
+    const later = await activation.intake.run(() => this.#decide(activation, envelope, heard));
     return later();
   }
 
-  async #decide(activation: Activation, envelope: CommandEnvelope): Promise<() => Promise<Receipt>> {
+  async #decide(activation: Activation, envelope: CommandEnvelope, heard: number): Promise<() => Promise<Receipt>> {
     const { conversationId } = activation;
     const request = this.#requestOf(activation, envelope);
     if (!request) return () => Promise.resolve({ kind: "dropped", reason: "no Run on this stream" });
@@ -59,9 +60,9 @@ export class CommandHandler {
     switch (decision.kind) {
       case "start":
       case "wait":
-        return this.#open(activation, envelope, request, decision, { again: view.known !== undefined });
+        return this.#open(activation, envelope, request, decision, { heard, again: view.known !== undefined });
       case "continue":
-        return this.#open(activation, envelope, request, { kind: "start" }, { continues: decision.runId });
+        return this.#open(activation, envelope, request, { kind: "start" }, { heard, continues: decision.runId });
       case "claim":
         return this.#claim(activation, envelope, request, decision.runId);
       case "answer":
@@ -97,7 +98,7 @@ export class CommandHandler {
     envelope: CommandEnvelope,
     request: RunRequest,
     decision: Extract<Decision, { kind: "start" | "wait" }>,
-    origin: { readonly continues?: RunId; readonly again?: boolean },
+    origin: { readonly heard: number; readonly continues?: RunId; readonly again?: boolean },
   ): Promise<() => Promise<Receipt>> {
     const { member, conversationId } = activation;
     const lack = this.#makeRoom(activation);
@@ -105,6 +106,7 @@ export class CommandHandler {
     const release = this.#capacity.hold(member);
     const row = this.#row(activation, envelope, request, decision.kind === "wait");
     const run = new LiveRun(row, request);
+    run.heard = origin.heard;
     run.continues = origin.continues;
     run.again = origin.again === true;
     if (envelope.carrier === "B") run.knownContext = activation.lastRun?.compiled?.scope.context;

@@ -80,7 +80,6 @@ export async function compileRequest(
   run: LiveRun,
 ): Promise<{ readonly request: ModelRequest; readonly projection: Projection }> {
   const compiled = compiledOf(run);
-  const { messages } = activation.history.view;
   const projection = await activation.window.project(activation, compiled);
   const effort = effortOf(run.request);
   return {

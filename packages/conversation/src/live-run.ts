@@ -1,5 +1,6 @@
 import type {
   AssistantRecord,
+  CheckpointId,
   HistoryId,
   MessageId,
   ModelCallId,
@@ -47,12 +48,16 @@ export interface EarlierFrames {
 export class LiveRun {
   row: RunRow;
   readonly request: RunRequest;
+  /** The newest checkpoint that is in the output log. */
+  logged: CheckpointId | undefined;
   /** Number of the inbox row that opened it, until that is history. */
   opener: number | undefined;
   /** The ended Run whose branch this one goes on. */
   continues: RunId | undefined;
   /** The same input was answered before and delivered: the user wants it anew. */
   again = false;
+  /** `Activation.deliveries` when its command came: its client spoke without the later ones. */
+  heard = 0;
   /** A context from elsewhere than its own request: a claim's, or that of the Run before on the same stream. */
   knownContext: RequestContext | undefined;
   /** Resolves when the Run's outcome is in the store, or never will be. */

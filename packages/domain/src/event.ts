@@ -72,6 +72,13 @@ export type DomainEvent =
       readonly cause: string;
       readonly tokensLost: number;
     }
+  /** Where a client's state stood among ours when its Run began. */
+  | {
+      readonly type: "history.related";
+      readonly conversationId: ConversationId;
+      readonly runId: RunId;
+      readonly relation: HistoryRelation;
+    }
   /** An overflow showed that a model's real window is smaller than the configured one. */
   | {
       readonly type: "window.learned";
@@ -83,5 +90,12 @@ export type DomainEvent =
   | { readonly type: "input.dropped"; readonly conversationId: ConversationId | null; readonly reason: string }
   | { readonly type: "rpc.unserved"; readonly path: string }
   | { readonly type: "store.unavailable"; readonly sinceMs: number };
+
+/**
+ * `continue`: at our head; `shrunk`: there too, but it has lost entries, ours win; `stale`: older, and nothing newer was
+ * delivered; `rewind`: older, or an edit: a branch from there; `branch`: it says other things behind a common part; `import`:
+ * nothing in common with ours.
+ */
+export type HistoryRelation = "new" | "continue" | "shrunk" | "stale" | "rewind" | "branch" | "import";
 
 export type DomainEventListener = (event: DomainEvent) => void;

@@ -5,11 +5,10 @@ import type {
   InputAnchor,
   ToolCallRecord,
   ToolResultRecord,
-  UserMessage,
 } from "@chartroom/domain";
 import { appendNode, type Chain, pathTo } from "./chain.ts";
 import { idsOf } from "./opening.ts";
-import { olderThanHead } from "./relate.ts";
+import { olderThanHead, type Said } from "./relate.ts";
 import { type Branch, type Common, mostInCommon, seenAtHead } from "./common.ts";
 import { inputOfEvent, spaceOf } from "./ids.ts";
 import { isHidden, saysSame } from "./same.ts";
@@ -44,12 +43,12 @@ export function adopt(
   chain: Chain,
   head: CheckpointId | undefined,
   branches: readonly Branch[],
-  message?: UserMessage,
+  said: Said = {},
 ): Adoption {
   const theirs = imported.filter((message) => message.role !== "system");
   const systems = imported.filter((message) => message.role === "system");
   if (theirs.length === 0 && head !== undefined) {
-    const relation = olderThanHead(chain, head, undefined, message);
+    const relation = olderThanHead(chain, head, undefined, said);
     if (relation.kind === "stale") return { ...UNCHANGED, kind: "stale", base: head };
     if (imported.length === 0) return { ...UNCHANGED, kind: "rewind", base: undefined };
   }
@@ -70,7 +69,7 @@ export function adopt(
   const end = told.whole && told.messages.slice(ours).every(isHidden);
   if (more.length === 0) {
     const place = end ? { base: told.branch.head, nodes: [], below: 0 } : nodeAt(chain, found);
-    const relation = head === undefined ? undefined : standing(chain, head, place, message);
+    const relation = head === undefined ? undefined : standing(chain, head, place, said);
     if (relation === undefined || relation.kind === "rewind")
       return { ...UNCHANGED, kind: "rewind", base: relation?.base ?? place.base, nodes: place.nodes, common, settle };
     return { ...UNCHANGED, kind: relation.kind, base: relation.base, common, settle };
@@ -176,15 +175,10 @@ function nodeAt(chain: Chain, { told, ours }: Common): Located {
 }
 
 /** How a client that stands at `place` stands to our head. A place within a node counts as the node below it. */
-function standing(
-  chain: Chain,
-  head: CheckpointId,
-  place: Located,
-  message: UserMessage | undefined,
-): ReturnType<typeof olderThanHead> {
+function standing(chain: Chain, head: CheckpointId, place: Located, said: Said): ReturnType<typeof olderThanHead> {
   const [part] = place.nodes;
-  if (part === undefined) return olderThanHead(chain, head, place.base, message);
-  const below = olderThanHead(chain, head, part.parent, message);
+  if (part === undefined) return olderThanHead(chain, head, place.base, said);
+  const below = olderThanHead(chain, head, part.parent, said);
   return below.kind === "rewind" && below.base === part.parent ? { kind: "rewind", base: part.id } : below;
 }
 

@@ -52,8 +52,8 @@ class Published {
     for (const blob of blobs) this.blobs.set(blob.id, blob.data);
   }
 
-  relate(state: Uint8Array, message?: UserMessage) {
-    return relate(outlineOf(state), this.chat.chain, this.chat.view.head, message);
+  relate(state: Uint8Array, message?: UserMessage, unseen?: ReadonlySet<CheckpointId>) {
+    return relate(outlineOf(state), this.chat.chain, this.chat.view.head, { message, unseen });
   }
 
   decode(state: Uint8Array) {
@@ -70,13 +70,9 @@ class Published {
 
   adopt(state: Uint8Array, message?: UserMessage) {
     const head = this.chat.view.head!;
-    return adopt(
-      this.decode(state).messages,
-      this.chat.chain,
-      head,
-      [{ head, messages: this.chat.view.messages }],
+    return adopt(this.decode(state).messages, this.chat.chain, head, [{ head, messages: this.chat.view.messages }], {
       message,
-    );
+    });
   }
 }
 
@@ -132,6 +128,16 @@ describe("HI-10 a client's state, by its ids", () => {
     made.turn("three");
     expect(made.relate(made.states[0]!)).toEqual({ kind: "rewind", base: made.heads[0] });
     expect(made.relate(made.states[1]!)).toEqual({ kind: "rewind", base: made.heads[1] });
+  });
+
+  test("what was delivered after the client had spoken it did not know: no turn is dropped", () => {
+    const made = published("one");
+    made.turn("two");
+    const unseen = new Set([made.heads[1]!]);
+    expect(made.relate(made.states[0]!, undefined, unseen)).toMatchObject({ kind: "stale", base: made.heads[1] });
+    expect(made.relate(new Uint8Array(), undefined, unseen)).toEqual({ kind: "rewind", base: undefined });
+    made.turn("three");
+    expect(made.relate(made.states[0]!, undefined, unseen)).toEqual({ kind: "rewind", base: made.heads[0] });
   });
 
   test("an empty state is the oldest of all", () => {

@@ -16,27 +16,30 @@ export type Relation =
   /** Not a state that we wrote: decode it and let `adopt` find what it has in common with ours. */
   | { readonly kind: "foreign" };
 
+/** What comes with a client's state. */
+export interface Said {
+  /** The user message, if there is one: an edit of an undelivered input is a branch. */
+  readonly message?: UserMessage | undefined;
+  /** Checkpoints that were delivered after the client had said it: it spoke without them. */
+  readonly unseen?: ReadonlySet<CheckpointId> | undefined;
+}
+
 /**
  * Relates a client's state to the conversation. A state is recognised by its root prompt messages (index 0, the system text,
  * excepted) and its pending calls; nothing is guessed from their number. Retries and claims are decided before this, by
- * message id (lifecycle section 6). `message` is the user message that comes with the state, if there is one.
+ * message id (lifecycle section 6). `said` is what comes with the state.
  */
-export function relate(
-  outline: Outline,
-  chain: Chain,
-  head: CheckpointId | undefined,
-  message?: UserMessage,
-): Relation {
-  if (outline.empty) return head === undefined ? { kind: "new" } : olderThanHead(chain, head, undefined, message);
+export function relate(outline: Outline, chain: Chain, head: CheckpointId | undefined, said: Said = {}): Relation {
+  if (outline.empty) return head === undefined ? { kind: "new" } : olderThanHead(chain, head, undefined, said);
   if (head === undefined) return { kind: "foreign" };
   const shown = candidates(chain, head);
   const match =
     shown.find((candidate) => sameBytes(outline.bytes, candidate.node.wireState)) ??
     shown.find((candidate) => sameHistory(outline, candidate));
-  if (match !== undefined) return olderThanHead(chain, head, match.node.id, message);
+  if (match !== undefined) return olderThanHead(chain, head, match.node.id, said);
   const lost = shown.find((candidate) => isShrunk(outline, candidate));
   if (lost === undefined) return { kind: "foreign" };
-  const relation = olderThanHead(chain, head, lost.node.id, message);
+  const relation = olderThanHead(chain, head, lost.node.id, said);
   return relation.kind === "continue" ? { ...relation, shrunk: true } : relation;
 }
 
@@ -45,14 +48,14 @@ export function olderThanHead(
   chain: Chain,
   head: CheckpointId,
   from: CheckpointId | undefined,
-  message?: UserMessage,
+  { message, unseen }: Said = {},
 ): Extract<Relation, { kind: "continue" | "stale" | "rewind" }> {
   if (from === head) return { kind: "continue", base: head, shrunk: false };
   // a node of another branch: the user went back to it
   if (from !== undefined && !isOn(chain, head, from)) return { kind: "rewind", base: from };
   const path = pathTo(chain, head);
   const newer = path.slice(from === undefined ? 0 : path.findIndex((node) => node.id === from) + 1);
-  if (newer.some((node) => node.delivered)) return { kind: "rewind", base: from };
+  if (newer.some((node) => node.delivered && unseen?.has(node.id) !== true)) return { kind: "rewind", base: from };
   const edited = message === undefined ? undefined : editOf(chain, from, newer, message);
   return edited ?? { kind: "stale", base: head, from };
 }

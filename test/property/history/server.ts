@@ -118,7 +118,7 @@ export class Server {
   takeState(state: Uint8Array, message?: UserMessage): string {
     const read = readState(state);
     if (!read.ok) throw new Error("malformed");
-    const relation = relate(read.outline, this.chain, this.view.head, message);
+    const relation = relate(read.outline, this.chain, this.view.head, { message });
     switch (relation.kind) {
       case "new":
       case "continue":
@@ -136,7 +136,7 @@ export class Server {
     this.store(decoded.value.blobs);
     const { head } = this.view;
     const branches = head === undefined ? [] : [{ head, messages: this.branch(head) }];
-    const adoption = adopt(decoded.value.messages, this.chain, head, branches, message);
+    const adoption = adopt(decoded.value.messages, this.chain, head, branches, { message });
     for (const row of adoption.messages) if (!this.rows.has(row.id)) this.rows.set(row.id, row);
     this.chain = extendChain(this.chain, adoption.nodes, adoption.anchors);
     this.moveTo(adoption.base);

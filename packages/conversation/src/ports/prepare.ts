@@ -34,19 +34,24 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
   // from here on history moves: what moves it is committed, whatever happens meanwhile
   const taken = await takeClientState(activation, run, client);
   if (!taken.ok) return fail(taken.code);
+  const { relation } = taken;
+  deps.events({ type: "history.related", conversationId: activation.conversationId, runId, relation });
   run.compiled = compileRun(activation, run, context);
   const barriers: Barrier[] = [
     taken.barrier,
+    { trace: { traceId: run.row.traceId, runId, attributes: { "history.relation": relation } } },
     ...(await openingRows(activation, run, context)),
     openerTaken(activation, run),
   ];
   const accepted = run.accepted.settled;
+  // a claim in the last moment of the Run before has given it another stream
+  const { requestId, generation } = run.row;
   const { head } = activation.history.view;
   const done = await activation.commit(() =>
     mergeBarriers(
       ...barriers,
       head ? { head } : {},
-      accepted ? { runsChanged: [{ runId, status: "running" }] } : { runsOpened: [run.row] },
+      accepted ? { runsChanged: [{ runId, status: "running", requestId, generation }] } : { runsOpened: [run.row] },
     ),
   );
   if (!done) return;
