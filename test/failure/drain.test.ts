@@ -20,13 +20,14 @@ async function inTheMiddle(url: string, drainMs: number, gate: Promise<void>) {
 }
 
 describe("a server that is asked to stop", () => {
-  test("lets a Run end that ends in time, and then is gone", async ({ url }) => {
+  test("takes no new Run, lets one end that ends in time, and then is gone", async ({ url }) => {
     const gate = Promise.withResolvers<void>();
     const { server, ada, result } = await inTheMiddle(url, 20_000, gate.promise);
     const stopped = server.stop();
     await vi.waitFor(async () => {
-      await expect(fetch(`${server.url}/healthz`)).rejects.toThrow("fetch failed");
+      expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
     });
+    expect(await ada.say(await ada.conversation(), "anybody?")).toMatchObject({ error: { code: "unavailable" } });
     gate.resolve();
     expect(await result).toMatchObject({ outcome: "completed", text: "half and half" });
     await stopped;

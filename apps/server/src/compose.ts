@@ -43,6 +43,7 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
   const close = async (): Promise<void> => {
     for (const step of closing.toReversed()) await step();
   };
+  let stopping = false;
   try {
     const events = new EventFanOut();
     events.add(eventLog(config.logLevel));
@@ -83,7 +84,7 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
           ...(config.publicUrl === undefined ? {} : { publicUrl: config.publicUrl }),
         }),
       ],
-      readiness: async () => ({ ready: await store.ready() }),
+      readiness: async () => ({ ready: !stopping && (await store.ready()) }),
       events: events.tell,
       limits: config.gatewayLimits,
       ...(config.tls ? { tls: config.tls } : {}),
@@ -92,7 +93,10 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
     const { port } = await gateway.listen(config.host, config.port);
     conversations.start();
     closing.push(async () => {
-      await Promise.all([conversations.drain(config.drainMs), gateway.drain(config.drainMs + READ_MS)]);
+      stopping = true;
+      gateway.refuse();
+      await conversations.drain(config.drainMs);
+      await gateway.drain(READ_MS);
     });
     return {
       url: config.publicUrl ?? urlOf(config, port),

@@ -98,9 +98,11 @@ export class ConversationService implements Conversations {
   }
 
   async #submit(envelope: CommandEnvelope): Promise<Receipt> {
-    if (this.#draining) return { kind: "refused", failure: failure("DRAINING") };
     const { principal, generation, message, carrier } = envelope;
     const live = this.#streams.activationOf(generation);
+    // what comes on a live stream is for a Run that may still end
+    if (this.#draining && carrier === "A") return { kind: "refused", failure: failure("DRAINING") };
+    if (this.#draining && !live) return { kind: "dropped", reason: "the server is stopping" };
     if (live && message.kind === "action") return this.#handler.handle(live, envelope);
     const named = message.kind === "action" ? undefined : message.request.conversationId;
     const conversationId =

@@ -39,6 +39,11 @@ export interface Gateway {
   /** Opens the port; 0 takes a free one. Rejects with the system's error when it cannot. */
   listen(host: string, port: number): Promise<Address>;
   /**
+   * Takes no new Run and ends the streams that wait for one, as `unavailable`. Runs that are open go on: what their clients
+   * send over HTTP/1.1 may still need a new connection.
+   */
+  refuse(): void;
+  /**
    * Takes no new connection and no new Run, ends the streams that wait for one as `unavailable`, and lets what runs end
    * for at most `ms`. Whoever owns the conversations ends their streams.
    */
@@ -113,11 +118,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     options.tls,
   );
 
+  const refuse = (): void => {
+    draining = true;
+    for (const transport of waiting) transport.fail(FAILURES.draining);
+  };
   return {
     listen: (host, number) => port.listen(host, number),
+    refuse,
     async drain(ms) {
-      draining = true;
-      for (const transport of waiting) transport.fail(FAILURES.draining);
+      refuse();
       await port.drain(ms);
       exchanges.close();
     },
