@@ -81,7 +81,8 @@ export class BranchWindow {
 
   /** The provider counted a call on this view; its answer becomes the next message. */
   measure(view: HeadView, { inputTokens, outputTokens }: Usage): void {
-    if (inputTokens !== undefined) this.#measured = { tokens: inputTokens + (outputTokens ?? 0), at: placeOf(view) };
+    // no prompt has 0 tokens: that provider does not count
+    if (inputTokens) this.#measured = { tokens: inputTokens + (outputTokens ?? 0), at: placeOf(view) };
   }
 
   /** The branch has a new prefix: the old count says nothing about it. */

@@ -17,6 +17,7 @@ import type {
   ToolScope,
   Usage,
 } from "@chartroom/domain";
+import type { Survivors } from "@chartroom/prompting";
 import type { ClientStream } from "./client-stream.ts";
 import { deferred, type Deferred } from "./deferred.ts";
 import type { ToolBoard } from "./tool-board.ts";
@@ -48,6 +49,8 @@ export interface EarlierFrames {
 export class LiveRun {
   row: RunRow;
   readonly request: RunRequest;
+  /** Another Run went on in its place on its stream; the output log leads there. */
+  continued = false;
   /** The newest checkpoint that is in the output log. */
   logged: CheckpointId | undefined;
   /** Number of the inbox row that opened it, until that is history. */
@@ -77,6 +80,8 @@ export class LiveRun {
   shown: (() => AssistantRecord) | undefined;
   /** What a compaction wrote, until it is committed. */
   summary = "";
+  /** What outlives it word for word. */
+  survivors: Survivors = {};
   compiled: CompiledRun | undefined;
   pending: PendingStep | undefined;
   /** Model calls that are not in the store yet, failed attempts too. */

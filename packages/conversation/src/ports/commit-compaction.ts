@@ -1,6 +1,5 @@
-import { compact, readState, stateSurvivors } from "@chartroom/history";
-import { contextSections, summaryText, type Survivors } from "@chartroom/prompting";
-import type { BlobId } from "@chartroom/domain";
+import { compact } from "@chartroom/history";
+import { contextSections, summaryText } from "@chartroom/prompting";
 import type { Activation } from "../activation.ts";
 import { compiledOf } from "../compile.ts";
 import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
@@ -14,7 +13,7 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
   const { history, wire } = activation;
   const compacted = compact({
     ...history.place(runId),
-    summary: summaryText(run.summary, await survivorsOf(activation)),
+    summary: summaryText(run.summary, run.survivors),
     context: scope.context ? contextSections(scope.context, { inSystem: compiledOf(run).custom }) : [],
     window: activation.window.windowOf(model),
     opening: [...run.userMessages.keys()],
@@ -33,14 +32,4 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
   activation.append(run, "update", codec.update({ kind: "summaryCompleted" }));
   activation.beside("checkpoint", publishCheckpoint(activation, run));
   send({ type: "compaction.committed", runId });
-}
-
-/** Goal, plan and to-dos as the client's state holds them; they outlive the summary word for word. */
-async function survivorsOf({ wire, deps, member }: Activation): Promise<Survivors> {
-  const read = wire.state ? readState(wire.state) : undefined;
-  if (!read?.ok) return {};
-  const missing: BlobId[] = [];
-  stateSurvivors(read.outline, (id) => wire.blobs.get(id) ?? void missing.push(id));
-  const stored = await deps.store.blobs(member, missing);
-  return stateSurvivors(read.outline, (id) => wire.blobs.get(id) ?? stored.get(id));
 }

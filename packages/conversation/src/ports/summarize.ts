@@ -7,6 +7,7 @@ import { compiledOf } from "../compile.ts";
 import { codeOf, detailOf } from "../failures.ts";
 import { learnWindow } from "../learn-window.ts";
 import type { LiveRun } from "../live-run.ts";
+import { survivorsOf } from "../survivors.ts";
 import type { PortCall } from "./port.ts";
 
 /** What of the window the transcript may take: the estimate is one, and the instruction stands behind it. */
@@ -40,6 +41,8 @@ export async function summarize({ activation, run, step, signal, send }: PortCal
     run.failureDetail = failed.detail;
     return send({ type: "compaction.failed", runId, code: failed.code });
   }
+  run.survivors = await survivorsOf(activation, run, signal);
+  if (signal.aborted) return;
   run.summary = completion.ok ? completion.text : "";
   activation.append(run, "update", codec.update({ kind: "summary", text: run.summary }));
   send({ type: "compaction.summarized", runId });
