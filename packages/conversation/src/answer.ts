@@ -50,10 +50,11 @@ export async function answerFromStore(
   );
 }
 
-/** The log holds all of the Run, and of its last checkpoint the client has every blob. */
-function isComplete(activation: Activation, { row, restored }: LiveRun): boolean {
-  const final = row.finalHead && activation.history.chain.nodes.get(row.finalHead);
-  return !restored && (!final || final.delivered);
+/** The log holds all of the Run, its last checkpoint and its end included, and the client has every blob of that checkpoint. */
+function isComplete({ history }: Activation, { row, restored, continued, logged }: LiveRun): boolean {
+  if (restored || continued) return false;
+  const final = row.finalHead && history.chain.nodes.get(row.finalHead);
+  return !final || (final.delivered && (logged === final.id || history.view.head !== final.id));
 }
 
 function replay(activation: Activation, { row }: LiveRun, stream: ClientStream): boolean {

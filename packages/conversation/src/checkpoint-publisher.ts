@@ -28,11 +28,12 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
     result = encodeCheckpoint(inputOf(activation, run, before, round > 0));
   }
   if (!result.ok) return {};
+  for (const { id, data } of result.blobs) wire.make(id, data);
+  // behind what was just made: what a new turn names of older ones is found in it
   if (wire.head === undefined) await lackAll(activation, result.state);
   wire.state = result.state;
   wire.head = node.id;
   history.keepState(node.id, result.state);
-  for (const { id, data } of result.blobs) wire.make(id, data);
   wire.trim(continuedBlobs(result.state, (id) => wire.blobs.get(id)));
   return { checkpoints: [{ ...node, wireState: result.state }], blobs: result.blobs };
 }
@@ -115,6 +116,7 @@ async function publish(activation: Activation, run: LiveRun, state: Uint8Array, 
   stream.offered = head;
   if (!(await giveBlobs(activation, stream)) || !stream.attached) return false;
   activation.append(run, "checkpoint", activation.deps.codec.checkpoint(state), { checkpoint: head });
+  run.logged = head;
   activation.delivered(head);
   return true;
 }

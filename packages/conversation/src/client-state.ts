@@ -13,7 +13,15 @@ import {
   type Branch,
   type Imported,
 } from "@chartroom/history";
-import type { Barrier, Blob, BlobId, CanonicalMessage, FailureCode, HistoryRelation } from "@chartroom/domain";
+import type {
+  Barrier,
+  Blob,
+  BlobId,
+  CanonicalMessage,
+  CheckpointId,
+  FailureCode,
+  HistoryRelation,
+} from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
 import { mergeBarriers } from "./merge-barriers.ts";
@@ -26,6 +34,11 @@ export type Imports =
 /** Blobs of the client's store; waits for a transport. */
 export interface ClientBlobs {
   get(id: BlobId): Promise<Uint8Array | undefined>;
+}
+
+/** What a restored Run had brought in before its node died: the head stands behind it. */
+export function hasBegun({ history }: Activation, { row, restored }: LiveRun): boolean {
+  return restored && [...history.chain.nodes.values()].some(({ runId }) => runId === row.runId);
 }
 
 /** Puts the head where the client stands: goes on, branches, or takes in a history that this server does not have. */
@@ -70,7 +83,8 @@ function isLiveAction({ deps }: Activation, run: LiveRun): boolean {
   return opener.ok && opener.value.kind === "action";
 }
 
-const stands = (relation: HistoryRelation): Extract<Imports, { ok: true }> => ({
+/** Nothing to bring in: the head stays where it is. */
+export const stands = (relation: HistoryRelation): Extract<Imports, { ok: true }> => ({
   ok: true,
   barrier: {},
   stale: false,
@@ -156,8 +170,17 @@ const stateOf = (run: LiveRun): Uint8Array | undefined =>
   run.request.state.length > 0 ? run.request.state : undefined;
 
 /** What came with the state: an edit of its message is a branch, whatever was delivered, and what was delivered later is unseen. */
-function saidIn(activation: Activation, { request: { action }, heard }: LiveRun): Said {
-  return { message: "message" in action ? action.message : undefined, unseen: activation.deliveredSince(heard) };
+function saidIn(activation: Activation, run: LiveRun): Said {
+  const { action } = run.request;
+  const unseen = run.restored ? endedSince(activation, run) : activation.deliveredSince(run.heard);
+  return { message: "message" in action ? action.message : undefined, unseen };
+}
+
+/** A Run that waited when its node died was asked for before the checkpoints of those that ended meanwhile. */
+function endedSince({ stored, history }: Activation, { row }: LiveRun): ReadonlySet<CheckpointId> {
+  const ended = new Set(stored.runs.filter(({ endedAt = 0 }) => endedAt >= row.acceptedAt).map(({ runId }) => runId));
+  const nodes = [...history.chain.nodes.values()];
+  return new Set(nodes.flatMap((node) => (node.runId !== undefined && ended.has(node.runId) ? [node.id] : [])));
 }
 
 /** Plain messages of a client that keeps no blobs; they stand for its whole history. */

@@ -62,6 +62,8 @@ function generationOf({ row, attached }: LiveRun, goesOn: boolean): Pick<RunRow,
 
 /** The stream of an ended Run goes on with its follow-up. */
 export function adoptStream(activation: Activation, next: LiveRun, stream: ClientStream): void {
+  const { requestId, generation } = stream.generation;
+  next.row = { ...next.row, requestId, generation };
   stream.runId = next.row.runId;
   next.attached = stream;
   activation.childOf(next.row.runId)?.send({ type: "transport.attached" });

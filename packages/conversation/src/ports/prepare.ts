@@ -2,7 +2,7 @@ import type { Barrier, FailureCode } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
 import { subscribeStream } from "../attachment.ts";
 import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
-import { takeClientState } from "../client-state.ts";
+import { hasBegun, stands, takeClientState } from "../client-state.ts";
 import { ClientAccess } from "../client-access.ts";
 import { compileRun, contextOf } from "../compile.ts";
 import type { LiveRun } from "../live-run.ts";
@@ -32,7 +32,8 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
   if (!(await fetchTexts(activation, run, client))) return fail("BLOB_MISSING");
   if (signal.aborted) return;
   // from here on history moves: what moves it is committed, whatever happens meanwhile
-  const taken = await takeClientState(activation, run, client);
+  const begun = hasBegun(activation, run);
+  const taken = begun ? stands("continue") : await takeClientState(activation, run, client);
   if (!taken.ok) return fail(taken.code);
   const { relation } = taken;
   deps.events({ type: "history.related", conversationId: activation.conversationId, runId, relation });
@@ -40,7 +41,7 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
   const barriers: Barrier[] = [
     taken.barrier,
     { trace: { traceId: run.row.traceId, runId, attributes: { "history.relation": relation } } },
-    ...(await openingRows(activation, run, context)),
+    ...(begun ? [] : await openingRows(activation, run, context)),
     openerTaken(activation, run),
   ];
   const accepted = run.accepted.settled;

@@ -74,7 +74,6 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
       resume: "idle",
     };
   const parkDeadline = base.parkDeadline || activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
-  run.restored = true;
   activation.deps.log.open(activation.conversationId, run.row.runId, activation.lease.fence);
   const resume = known ? await resumePoint(activation, run, chart) : "preparing";
   await rememberEarlier(activation, run);
@@ -141,6 +140,7 @@ function revive(activation: Activation, row: RunRow, all: readonly RunRow[]): vo
   if (!request) throw new Error("the stored request of a Run cannot be read");
   const run = new LiveRun(row, request);
   run.accepted.resolve(true);
+  run.restored = true;
   run.opener = activation.inbox.find(({ kind, body }) => kind !== "inject" && sameBytes(body, row.request))?.seq;
   activation.runs.set(row.runId, run);
 }
