@@ -1,6 +1,7 @@
 import type {
   CheckpointId,
   ConversationId,
+  HistoryId,
   MessageId,
   RequestId,
   RunId,
@@ -22,6 +23,7 @@ import {
   inboxPut,
   modelCall,
   runRow,
+  shown,
   take,
   textMessage,
   toolCall,
@@ -44,6 +46,13 @@ export function barriers(adapter: () => StoreAdapter): void {
         wireState: bytes(5, 6),
         delivered: true,
       };
+      const marked = modelCall("p2", `${id}-r`, {
+        purpose: "summary",
+        mark: {
+          ...{ head: whole.id, system: "s", tools: "t", messages: 2, digest: "d" },
+          summary: "summary:r" as HistoryId,
+        },
+      });
       await write(store, held, {
         ...{
           chart: chart(
@@ -65,9 +74,12 @@ export function barriers(adapter: () => StoreAdapter): void {
           inboxPut: [inboxPut("a"), inboxPut("b", { runId: `${id}-r` as RunId })],
           blobs: [blob(`${id}-b`, 0, 255)],
         },
-        ...{ modelCalls: [modelCall("p1", `${id}-r`)], journal: [transition(1), transition(2, { runId: `${id}-r` })] },
+        ...{
+          modelCalls: [modelCall("p1", `${id}-r`), marked],
+          journal: [transition(1), transition(2, { runId: `${id}-r` })],
+        },
         trace: {
-          traceId: `${id}-t` as TraceId,
+          traceId: `trace-${id}-r` as TraceId,
           runId: `${id}-r` as RunId,
           attributes: { a: "x\0\ud800", n: 1, b: true },
         },
@@ -99,8 +111,11 @@ export function barriers(adapter: () => StoreAdapter): void {
       expect(await store.inspect(id as ConversationId)).toMatchObject({
         journal: [transition(1), transition(2, { runId: `${id}-r` })],
         runs: [runRow(`${id}-r`), fullRunRow(`${id}-f`)],
+        modelCalls: [modelCall("p1", `${id}-r`), marked],
+        traces: [{ traceId: `trace-${id}-r`, runId: `${id}-r`, attributes: { n: 1, b: true } }],
         messages: 2,
       });
+      expect(await store.markedCalls(lease, 2)).toEqual([marked]);
     });
 
     it("that the database refuses writes nothing, and says so without a word of its content", async () => {
@@ -249,6 +264,17 @@ export function barriers(adapter: () => StoreAdapter): void {
       const { runId: _runId, requestId: _request, traceId: _trace, ...rest } = runRow("x", more);
       return rest;
     };
+
+    it("keeps what its Step has shown until that is taken away", async () => {
+      const so = shown("so far");
+      expect(await stored(adapter(), {}, { partial: so })).toEqual(shape({ partial: so }));
+      expect(await stored(adapter(), { partial: so }, { generation: 2 })).toEqual(
+        shape({ partial: so, generation: 2 }),
+      );
+      expect(await stored(adapter(), { partial: so }, { partial: shown("more") }, { partial: null })).toEqual(
+        shape({}),
+      );
+    });
 
     it("goes forward only: waiting, running, ended", async () => {
       expect(await stored(adapter(), { status: "waiting" }, { status: "running" })).toEqual(

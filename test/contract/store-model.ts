@@ -83,6 +83,7 @@ export class ConversationModel {
       delivered: before.delivered || change.delivered === true,
     };
     if (change.parkDeadline === 0) delete after["parkDeadline"];
+    if (change.partial === null) delete after["partial"];
     if (ended) {
       for (const name of ["failureCode", "endedAt"] as const) {
         if (name === "endedAt" && before.endedAt === undefined) continue;

@@ -23,6 +23,7 @@ import {
   fresh,
   inboxPut,
   runRow,
+  shown,
   take,
   textMessage,
   toolCall,
@@ -58,6 +59,7 @@ const runFields = fc.record(
     failureCode: fc.constantFrom("CANCELLED", "INTERNAL"),
     wireRunIds: fc.array(few("wire") as fc.Arbitrary<never>, { maxLength: 2 }),
     finalHead: few("k") as fc.Arbitrary<never>,
+    partial: fc.option(anyText.map((text) => shown(text))),
   },
   { requiredKeys: [] },
 );
@@ -103,8 +105,10 @@ type Plan = typeof plan extends fc.Arbitrary<infer P> ? P : never;
 
 function toBarrier(id: string, raw: Plan, seqs: ReadonlyMap<string, number>): Barrier {
   const own = (name: string): string => `${id}-${name}`;
-  const withoutNone = ({ parkDeadline, ...rest }: Partial<RunRow>): Partial<RunRow> =>
-    parkDeadline ? { ...rest, parkDeadline } : rest;
+  const withoutNone = ({ parkDeadline, partial, ...rest }: Partial<RunRow>): Partial<RunRow> => ({
+    ...{ ...rest, ...(parkDeadline ? { parkDeadline } : {}) },
+    ...(partial ? { partial } : {}),
+  });
   const known = (keys: readonly string[] = []): number[] => keys.flatMap((key) => seqs.get(key) ?? []);
   return {
     ...(raw.chart && { chart: chart(id, raw.chart.value, { step: raw.chart.step }) }),

@@ -1,6 +1,7 @@
 import type {
   Activation,
   ActivationResult,
+  AssistantRecord,
   AgentSessionId,
   Barrier,
   BlobId,
@@ -116,9 +117,14 @@ export function fullRunRow(runId: string): RunRow {
   return runRow(runId, {
     ...{ kind: "summarize", status: "failed", failureCode: "PROVIDER_OVERLOADED", parkDeadline: 5_000, endedAt: 4_000 },
     ...{ messageId: `message-${runId}` as MessageId, agentSessionId: "session-1" as AgentSessionId, delivered: true },
-    ...{ baseHead: "base" as CheckpointId, finalHead: "final" as CheckpointId },
+    ...{ baseHead: "base" as CheckpointId, finalHead: "final" as CheckpointId, partial: shown("so far\0\ud800") },
     wireRunIds: ["wire-1" as WireRunId, "wire-2" as WireRunId],
   });
+}
+
+/** What a Step has shown so far. */
+export function shown(text: string): AssistantRecord {
+  return { blocks: [{ type: "text", text }], calls: [], modelCallId: "pass-1" as ModelCallId, step: 1, partial: true };
 }
 
 export function toolCall(callId: string, runId: string, more: Partial<ToolCallRow> = {}): ToolCallRow {
@@ -133,11 +139,12 @@ export function toolCall(callId: string, runId: string, more: Partial<ToolCallRo
   };
 }
 
-export function modelCall(modelCallId: string, runId: string): ModelCallRow {
+export function modelCall(modelCallId: string, runId: string, more: Partial<ModelCallRow> = {}): ModelCallRow {
   return {
     ...{ modelCallId: modelCallId as ModelCallId, runId: runId as RunId, step: 1, modelId: "model-a" as ModelId },
     ...{ usage: { inputTokens: 10, outputTokens: 2 }, startedAt: 1, endedAt: 2, outcome: "failed" },
     ...{ failureCode: "PROVIDER_SERVER", prefix: { common: 3, total: 4, brokenBy: "edit", tokensLost: 7 } },
+    ...more,
   };
 }
 

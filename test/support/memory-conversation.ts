@@ -46,6 +46,7 @@ export class MemoryConversation {
   readonly runs = new Map<string, RunRow>();
   readonly calls = new Map<string, ToolCallRow>();
   readonly modelCalls = new Map<string, ModelCallRow>();
+  readonly traces = new Map<string, NonNullable<Barrier["trace"]>>();
   /** Rows that wait, by number. */
   readonly inbox = new Map<number, InboxRow>();
   /** Numbers of all keys that were ever put. */
@@ -69,12 +70,13 @@ export class MemoryConversation {
       if (node) this.nodes.set(id, { ...node, delivered: true });
     }
     for (const anchor of barrier.anchors ?? []) this.#anchor(anchor);
-    for (const run of barrier.runsOpened ?? []) keep(this.runs, run.runId, run);
+    for (const run of barrier.runsOpened ?? []) keep(this.runs, run.runId, withoutNull(run));
     for (const change of barrier.runsChanged ?? []) this.#run(change);
     for (const call of barrier.callsOpened ?? []) keep(this.calls, call.callId, call);
     for (const { callId, deadline } of barrier.callDeadlines ?? []) this.#call(callId, { deadline });
     for (const { callId, result } of barrier.callsSettled ?? []) this.#call(callId, { status: "settled", result });
     for (const call of barrier.modelCalls ?? []) keep(this.modelCalls, call.modelCallId, call);
+    if (barrier.trace) this.#trace(barrier.trace);
     const placed = (barrier.inboxPut ?? []).map((row) => this.#put(row));
     for (const seq of [...(barrier.inboxTaken ?? []), ...(barrier.inboxDropped ?? [])]) this.inbox.delete(seq);
     for (const row of barrier.journal ?? []) keep(this.journal, `${row.fence} ${row.seq}`, row);
@@ -108,9 +110,27 @@ export class MemoryConversation {
       fence: this.fence,
       parent: this.parent,
       runs: [...this.runs.values()],
+      modelCalls: [...this.modelCalls.values()],
+      traces: [...this.runs.values()].flatMap(({ traceId }) => this.traces.get(traceId) ?? []),
       journal: [...this.journal.values()].toSorted((a, b) => a.fence - b.fence || a.seq - b.seq),
       messages: this.messages.size,
     };
+  }
+
+  /** The newest that have a mark, newest first. */
+  markedCalls(limit: number): readonly ModelCallRow[] {
+    return [...this.modelCalls.values()]
+      .filter(({ mark }) => mark !== undefined)
+      .toReversed()
+      .slice(0, limit);
+  }
+
+  #trace({ traceId, runId, attributes }: NonNullable<Barrier["trace"]>): void {
+    this.traces.set(traceId, {
+      traceId,
+      runId,
+      attributes: { ...this.traces.get(traceId)?.attributes, ...attributes },
+    });
   }
 
   #node(node: CheckpointNode): void {
@@ -139,7 +159,7 @@ export class MemoryConversation {
     const code = hasEnded(before) ? before.failureCode : failureCode;
     const end = hasEnded(before) ? (before.endedAt ?? endedAt) : endedAt;
     this.runs.set(change.runId, {
-      ...rest,
+      ...withoutNull(rest),
       delivered: before.delivered || delivered,
       ...(parkDeadline ? { parkDeadline } : {}),
       ...(code === undefined ? {} : { failureCode: code }),
@@ -161,6 +181,11 @@ export class MemoryConversation {
     this.inbox.set(seq, { ...row, seq, state: "waiting" });
     return { key: row.key, seq, duplicate: false };
   }
+}
+
+/** What is not shown any more is absent. */
+function withoutNull<T extends Pick<RunRow, "partial">>({ partial, ...rest }: T): T {
+  return { ...rest, ...(partial ? { partial } : {}) } as T;
 }
 
 function keep<K, V>(map: Map<K, V>, key: K, value: V): void {

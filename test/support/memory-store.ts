@@ -68,6 +68,7 @@ export class MemoryTruth {
       checkpoint: async (lease, id) => read(lease).nodes.get(id),
       anchors: async (lease) => [...read(lease).anchors],
       toolCalls: async (lease, runId) => [...read(lease).calls.values()].filter((call) => call.runId === runId),
+      markedCalls: async (lease, limit) => read(lease).markedCalls(limit),
       run: async (lease, by) =>
         [...read(lease).runs.values()].findLast((run) =>
           "runId" in by

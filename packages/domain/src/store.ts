@@ -138,6 +138,19 @@ export interface ToolCallRow {
   readonly result?: ToolResultRecord;
 }
 
+/** What a later call is compared with once this one has left memory: digests and counts, no content. */
+export interface CallMark {
+  /** The branch head that it was made at. */
+  readonly head: CheckpointId;
+  readonly system: string;
+  readonly tools: string;
+  /** How many messages it had, and the digest of them all. */
+  readonly messages: number;
+  readonly digest: string;
+  /** The compaction that it stood on. */
+  readonly summary?: HistoryId;
+}
+
 export interface ModelCallRow {
   readonly modelCallId: ModelCallId;
   readonly runId: RunId;
@@ -155,8 +168,11 @@ export interface ModelCallRow {
     readonly common: number;
     readonly total: number;
     readonly brokenBy?: string;
+    /** Where it broke, when at a message. */
+    readonly message?: HistoryId;
     readonly tokensLost?: number;
   };
+  readonly mark?: CallMark;
 }
 
 /** All writes of a barrier; one fenced transaction. What is absent does not change. Idempotent by (runId, step) and by keys. */
@@ -206,6 +222,8 @@ export interface ConversationStore {
   checkpoint(lease: Lease, id: CheckpointId): Promise<CheckpointNode | undefined>;
   anchors(lease: Lease): Promise<readonly InputAnchor[]>;
   toolCalls(lease: Lease, runId: RunId): Promise<readonly ToolCallRow[]>;
+  /** The newest model calls that have a mark, newest first. */
+  markedCalls(lease: Lease, limit: number): Promise<readonly ModelCallRow[]>;
   run(
     lease: Lease,
     by:
@@ -252,6 +270,9 @@ export interface ConversationView {
   readonly fence: number;
   readonly parent: ParentConversationRef | undefined;
   readonly runs: readonly RunRow[];
+  /** In the order in which they were written. */
+  readonly modelCalls: readonly ModelCallRow[];
+  readonly traces: readonly NonNullable<Barrier["trace"]>[];
   readonly journal: readonly LifecycleEvent[];
   readonly messages: number;
 }

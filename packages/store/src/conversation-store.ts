@@ -8,7 +8,7 @@ import type { Database } from "./database.ts";
 import { StoreError } from "./failure.ts";
 import { anchors, checkpointById, checkpoints, messages } from "./history.ts";
 import { inspect, overdue } from "./overview.ts";
-import { findRun, parentOf, toolCalls } from "./runs.ts";
+import { findRun, markedCalls, parentOf, toolCalls } from "./runs.ts";
 import { Turnstile } from "./turnstile.ts";
 
 /**
@@ -44,6 +44,7 @@ export function conversationStore(
     checkpoint: (lease, id) => read((sql) => checkpointById(sql, lease.conversationId, id)),
     anchors: (lease) => read((sql) => anchors(sql, lease.conversationId)),
     toolCalls: (lease, runId) => read((sql) => toolCalls(sql, lease.conversationId, runId)),
+    markedCalls: (lease, limit) => read((sql) => markedCalls(sql, lease.conversationId, limit)),
     run: (lease, by) => read((sql) => findRun(sql, lease.conversationId, by)),
     blobs: (member, ids) => read((sql) => blobs(sql, member, ids)),
     hasBlobs: (member, ids) => read((sql) => hasBlobs(sql, member, ids)),

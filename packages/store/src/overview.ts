@@ -1,7 +1,7 @@
 import type { ConversationId, ConversationView, MemberId } from "@chartroom/domain";
 import type { Sql } from "./connection.ts";
-import { toChart, toLifecycleEvent, toParent, toRun } from "./rows.ts";
-import type { conversation, lifecycleEvent, run } from "./schema/index.ts";
+import { toChart, toLifecycleEvent, toModelCall, toParent, toRun } from "./rows.ts";
+import type { conversation, lifecycleEvent, modelCall, run, trace } from "./schema/index.ts";
 
 export interface Overdue {
   readonly conversationId: ConversationId;
@@ -31,19 +31,26 @@ export async function overdue(sql: Sql, nowMs: number, limit: number): Promise<r
  * its owner goes on writing.
  */
 export async function inspect(sql: Sql, conversationId: ConversationId): Promise<ConversationView | undefined> {
-  const [[row], runs, journal, [count]] = await sql.begin("isolation level repeatable read read only", (at) =>
-    Promise.all([
-      at<(typeof conversation.$inferSelect)[]>`select * from conversation where id = ${conversationId}`,
-      // in two parts, since each has an index
-      at<(typeof run.$inferSelect)[]>`
+  const [[row], runs, calls, traces, journal, [count]] = await sql.begin(
+    "isolation level repeatable read read only",
+    (at) =>
+      Promise.all([
+        at<(typeof conversation.$inferSelect)[]>`select * from conversation where id = ${conversationId}`,
+        // in two parts, since each has an index
+        at<(typeof run.$inferSelect)[]>`
         select * from run where conversation_id = ${conversationId} and status in ('waiting', 'running')
         union all
         select * from run where conversation_id = ${conversationId} and status not in ('waiting', 'running')
         order by seq`,
-      at<(typeof lifecycleEvent.$inferSelect)[]>`
+        at<(typeof modelCall.$inferSelect)[]>`
+        select * from model_call where conversation_id = ${conversationId} order by seq`,
+        at<(typeof trace.$inferSelect)[]>`
+        select * from trace where conversation_id = ${conversationId}
+          and trace_id in (select trace_id from run where conversation_id = ${conversationId}) order by trace_id`,
+        at<(typeof lifecycleEvent.$inferSelect)[]>`
         select * from lifecycle_event where conversation_id = ${conversationId} order by fence, seq`,
-      at<{ messages: number }[]>`select count(*) as messages from message where conversation_id = ${conversationId}`,
-    ]),
+        at<{ messages: number }[]>`select count(*) as messages from message where conversation_id = ${conversationId}`,
+      ]),
   );
   if (row === undefined) return undefined;
   return {
@@ -55,6 +62,8 @@ export async function inspect(sql: Sql, conversationId: ConversationId): Promise
     fence: row.fence,
     parent: toParent(row),
     runs: runs.map(toRun),
+    modelCalls: calls.map(toModelCall),
+    traces: traces.map(({ traceId, runId, attributes }) => ({ traceId, runId, attributes })),
     journal: journal.map(toLifecycleEvent),
     messages: count!.messages,
   };

@@ -4,6 +4,7 @@ import type {
   InboxRow,
   InputAnchor,
   LifecycleEvent,
+  ModelCallRow,
   ParentConversationRef,
   PersistedChart,
   RunRow,
@@ -17,6 +18,7 @@ import type {
   inputAnchor,
   lifecycleEvent,
   message,
+  modelCall,
   run,
   toolCall,
 } from "./schema/index.ts";
@@ -50,11 +52,11 @@ export function toParent(
 
 export function toRun(row: Omit<typeof run.$inferSelect, "conversationId" | "seq">): RunRow {
   const { runId, kind, status, requestId, generation, traceId, modelId, acceptedAt, delivered, wireRunIds } = row;
-  const { failureCode, messageId, agentSessionId, parkDeadline, endedAt, baseHead, finalHead } = row;
+  const { failureCode, messageId, agentSessionId, parkDeadline, endedAt, baseHead, finalHead, partial } = row;
   return {
     ...{ runId, kind, status, wireRunIds, requestId, generation, traceId, modelId, acceptedAt, delivered },
     request: bytes(row.request),
-    ...present({ failureCode, messageId, agentSessionId, parkDeadline, endedAt, baseHead, finalHead }),
+    ...present({ failureCode, messageId, agentSessionId, parkDeadline, endedAt, baseHead, finalHead, partial }),
   };
 }
 
@@ -77,6 +79,15 @@ export function toToolCall(row: Omit<typeof toolCall.$inferSelect, "conversation
   return {
     ...{ callId, runId, step, modelCallId, providerId, record, status, deadline },
     ...(row.result === null ? {} : { result: withDisplay(row.result, row.display) }),
+  };
+}
+
+export function toModelCall(row: Omit<typeof modelCall.$inferSelect, "conversationId" | "seq">): ModelCallRow {
+  const { modelCallId, runId, step, modelId, usage, startedAt, endedAt, outcome } = row;
+  const { purpose, failureCode, prefix, mark } = row;
+  return {
+    ...{ modelCallId, runId, step, modelId, usage, startedAt, endedAt, outcome },
+    ...present({ purpose, failureCode, prefix, mark }),
   };
 }
 

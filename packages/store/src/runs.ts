@@ -2,6 +2,7 @@ import type {
   ConversationId,
   MemberId,
   MessageId,
+  ModelCallRow,
   ParentConversationRef,
   RequestId,
   RunId,
@@ -10,8 +11,8 @@ import type {
   ToolCallRow,
 } from "@chartroom/domain";
 import type { Sql } from "./connection.ts";
-import { toRun, toToolCall } from "./rows.ts";
-import type { run, toolCall } from "./schema/index.ts";
+import { toModelCall, toRun, toToolCall } from "./rows.ts";
+import type { modelCall, run, toolCall } from "./schema/index.ts";
 
 export type RunKey =
   | { readonly runId: RunId }
@@ -37,6 +38,13 @@ export async function toolCalls(sql: Sql, conversationId: ConversationId, runId:
     select * from (select * from tool_call where run_id = ${runId} offset 0) t
     where conversation_id = ${conversationId} order by seq`;
   return rows.map(toToolCall);
+}
+
+/** Those with a mark, newest first. */
+export async function markedCalls(sql: Sql, conversationId: ConversationId, limit: number): Promise<ModelCallRow[]> {
+  const rows = await sql<(typeof modelCall.$inferSelect)[]>`
+    select * from model_call where conversation_id = ${conversationId} and mark is not null order by seq desc limit ${limit}`;
+  return rows.map(toModelCall);
 }
 
 /** The Run of the call, not the newest: the parent may have gone on since. */

@@ -6,22 +6,23 @@ export const RUNS: readonly Part[] = [
   (sql, { runsOpened }) =>
     rowsOf(
       runsOpened,
-      ({ request, wireRunIds, parkDeadline, ...rest }, n) => ({
+      ({ request, wireRunIds, partial, parkDeadline, ...rest }, n) => ({
         ...{ n, ...rest, wireRunIds: JSON.stringify(wireRunIds), request: base64(request) },
+        partial: partial && JSON.stringify(partial),
         parkDeadline: parkDeadline === 0 ? undefined : parkDeadline,
       }),
       (rows) => sql`
         , run_rows as (
           insert into run (conversation_id, run_id, kind, status, failure_code, message_id, wire_run_ids, agent_session_id,
-            request_id, generation, trace_id, model_id, park_deadline, accepted_at, ended_at, delivered, request, base_head,
-            final_head)
+            request_id, generation, trace_id, model_id, park_deadline, accepted_at, ended_at, delivered, request, partial,
+            base_head, final_head)
           select mine.id, r."runId", r.kind, r.status, r."failureCode", r."messageId", r."wireRunIds"::json,
             r."agentSessionId", r."requestId", r.generation, r."traceId", r."modelId", r."parkDeadline", r."acceptedAt",
-            r."endedAt", r.delivered, decode(r.request, 'base64'), r."baseHead", r."finalHead"
+            r."endedAt", r.delivered, decode(r.request, 'base64'), r.partial::json, r."baseHead", r."finalHead"
           from mine, json_to_recordset(${rows}::text::json) as r
             (n int, "runId" text, kind text, status text, "failureCode" text, "messageId" text, "wireRunIds" text,
              "agentSessionId" text, "requestId" text, generation int, "traceId" text, "modelId" text, "parkDeadline" bigint,
-             "acceptedAt" bigint, "endedAt" bigint, delivered boolean, request text, "baseHead" text, "finalHead" text)
+             "acceptedAt" bigint, "endedAt" bigint, delivered boolean, request text, partial text, "baseHead" text, "finalHead" text)
           order by r.n
           on conflict do nothing)`,
     ),
@@ -29,7 +30,11 @@ export const RUNS: readonly Part[] = [
   (sql, { runsChanged }) =>
     rowsOf(
       runsChanged,
-      ({ wireRunIds, ...rest }) => ({ ...rest, wireRunIds: wireRunIds && JSON.stringify(wireRunIds) }),
+      ({ wireRunIds, partial, ...rest }) => ({
+        ...{ ...rest, wireRunIds: wireRunIds && JSON.stringify(wireRunIds) },
+        // absent: as it is; null: none any more
+        ...{ shown: partial !== undefined, partial: partial && JSON.stringify(partial) },
+      }),
       (rows) => sql`
         , run_changes as (
           update run set
@@ -49,12 +54,14 @@ export const RUNS: readonly Part[] = [
             ended_at = case when run.status in ('waiting', 'running')
               then coalesce(r."endedAt", run.ended_at) else coalesce(run.ended_at, r."endedAt") end,
             delivered = run.delivered or coalesce(r.delivered, false),
+            partial = case when r.shown then r.partial::json else run.partial end,
             base_head = coalesce(r."baseHead", run.base_head),
             final_head = coalesce(r."finalHead", run.final_head)
           from mine, json_to_recordset(${rows}::text::json) as r
             ("runId" text, kind text, status text, "failureCode" text, "messageId" text, "wireRunIds" text,
              "agentSessionId" text, "requestId" text, generation int, "traceId" text, "modelId" text, "parkDeadline" bigint,
-             "acceptedAt" bigint, "endedAt" bigint, delivered boolean, "baseHead" text, "finalHead" text)
+             "acceptedAt" bigint, "endedAt" bigint, delivered boolean, shown boolean, partial text, "baseHead" text,
+             "finalHead" text)
           where run.run_id = any (${named(sql, runsChanged, (change) => change.runId)})
             and run.run_id = r."runId" and run.conversation_id = mine.id
             and (r.status is null or r.status = run.status or run.status = 'waiting'
@@ -111,18 +118,20 @@ export const RUNS: readonly Part[] = [
   (sql, { modelCalls }) =>
     rowsOf(
       modelCalls,
-      ({ usage, prefix, ...rest }) => ({
-        ...{ ...rest, usage: JSON.stringify(usage), prefix: prefix && JSON.stringify(prefix) },
+      ({ usage, prefix, mark, ...rest }, n) => ({
+        ...{ n, ...rest, usage: JSON.stringify(usage), prefix: prefix && JSON.stringify(prefix) },
+        mark: mark && JSON.stringify(mark),
       }),
       (rows) => sql`
         , model_call_rows as (
-          insert into model_call (conversation_id, model_call_id, run_id, step, model_id, usage, started_at, ended_at, outcome,
-            failure_code, prefix)
-          select mine.id, r."modelCallId", r."runId", r.step, r."modelId", r.usage::json, r."startedAt", r."endedAt",
-            r.outcome, r."failureCode", r.prefix::json
+          insert into model_call (conversation_id, model_call_id, run_id, step, purpose, model_id, usage, started_at, ended_at,
+            outcome, failure_code, prefix, mark)
+          select mine.id, r."modelCallId", r."runId", r.step, r.purpose, r."modelId", r.usage::json, r."startedAt",
+            r."endedAt", r.outcome, r."failureCode", r.prefix::json, r.mark::json
           from mine, json_to_recordset(${rows}::text::json) as r
-            ("modelCallId" text, "runId" text, step int, "modelId" text, usage text, "startedAt" bigint, "endedAt" bigint,
-             outcome text, "failureCode" text, prefix text)
+            (n int, "modelCallId" text, "runId" text, step int, purpose text, "modelId" text, usage text, "startedAt" bigint,
+             "endedAt" bigint, outcome text, "failureCode" text, prefix text, mark text)
+          order by r.n
           on conflict do nothing)`,
     ),
 

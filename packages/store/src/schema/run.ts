@@ -46,6 +46,7 @@ export const run = snakeCase.table(
     endedAt: bigint({ mode: "number" }),
     delivered: boolean().notNull(),
     request: bytea().notNull(),
+    partial: json().$type<NonNullable<RunRow["partial"]>>(),
     baseHead: text().$type<CheckpointId>(),
     finalHead: text().$type<CheckpointId>(),
   },
@@ -92,8 +93,11 @@ export const modelCall = snakeCase.table(
   {
     conversationId: text().$type<ConversationId>().notNull(),
     modelCallId: text().$type<ModelCallId>().notNull(),
+    /** Order of writing. */
+    seq: bigint({ mode: "number" }).notNull().generatedAlwaysAsIdentity(),
     runId: text().$type<RunId>().notNull(),
     step: integer().notNull(),
+    purpose: text().$type<NonNullable<ModelCallRow["purpose"]>>(),
     modelId: text().$type<ModelId>().notNull(),
     usage: json().$type<ModelCallRow["usage"]>().notNull(),
     startedAt: bigint({ mode: "number" }).notNull(),
@@ -101,8 +105,15 @@ export const modelCall = snakeCase.table(
     outcome: text().$type<ModelCallRow["outcome"]>().notNull(),
     failureCode: text().$type<FailureCode>(),
     prefix: json().$type<NonNullable<ModelCallRow["prefix"]>>(),
+    mark: json().$type<NonNullable<ModelCallRow["mark"]>>(),
   },
-  (t) => [primaryKey({ columns: [t.conversationId, t.modelCallId] })],
+  (t) => [
+    primaryKey({ columns: [t.conversationId, t.modelCallId] }),
+    // an activation reads the newest of them, however many there are
+    index("model_call_marked")
+      .on(t.conversationId, t.seq)
+      .where(sql`${t.mark} is not null`),
+  ],
 );
 
 export const trace = snakeCase.table("trace", {
