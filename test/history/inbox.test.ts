@@ -1,0 +1,159 @@
+import { agent } from "@chartroom/protocol";
+import { describe, expect } from "vitest";
+import { commitGate } from "../support/commit-gate.ts";
+import { test } from "../support/database.ts";
+import { mortalStore } from "../support/mortal-store.ts";
+import { openRoom } from "../support/room.ts";
+import { call, hang, say } from "../support/scripted-provider.ts";
+import { acts, Chat, saysNow, sees } from "./support/chat.ts";
+import { historyModels } from "./support/models.ts";
+import { expectPrefixes, textOf } from "./support/prefix.ts";
+import { expectAllValid } from "./support/valid.ts";
+
+const done = (taskId: string, title = `job ${taskId}`): Parameters<typeof acts>[0] => ({
+  case: "backgroundTaskCompletionAction",
+  value: {
+    completions: [{ taskId, title, kind: agent.BackgroundTaskKind.SHELL, status: agent.BackgroundTaskStatus.SUCCESS }],
+  },
+});
+const inject = (injectionId: string, content: string, from: "user" | "system" = "system") =>
+  acts({
+    case: "injectContextAction",
+    value: {
+      injectionId,
+      expectedRunId: "wire-run",
+      payload:
+        from === "system"
+          ? { case: "systemContext", value: { producer: "hook", content } }
+          : {
+              case: "userContext",
+              value: { userMessage: { text: content, messageId: `m-${injectionId}`, mode: agent.AgentMode.AGENT } },
+            },
+    },
+  });
+const run = { request: { runId: "wire-run" } };
+const times = (text: string, piece: string): number => text.split(piece).length - 1;
+const inOrder = (text: string, ...pieces: readonly string[]): void => {
+  const places = pieces.map((piece) => text.indexOf(piece));
+  expect(places).not.toContain(-1);
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+};
+
+describe("what comes in while a Run lives", () => {
+  test("SA-10 HI-22 a user message, an injection and two completions at the same moment: all once, in the order in which they were taken, one request context", async ({
+    node,
+  }) => {
+    const models = historyModels([hang(["Working"]), say("All seen.")]);
+    const chat = new Chat(openRoom(node.store, models));
+    const stream = await chat.open(chat.message("Begin", run));
+    await sees(stream, "interactionUpdate.textDelta");
+    await Promise.all([
+      stream.send(acts(done("t-1"))),
+      stream.send(inject("i-1", "Format on save.")),
+      stream.send(acts(done("t-2"))),
+      stream.send(saysNow("And be brief.", "m-brief")),
+    ]);
+    await stream.downlink.ended();
+    expect(stream.downlink.terminals).toEqual([{ kind: "completed" }]);
+    const last = textOf(models.sent.at(-1));
+    inOrder(last, "Working", "job t-1", "Format on save.", "job t-2", "And be brief.");
+    for (const piece of ["job t-1", "Format on save.", "job t-2", "And be brief.", "the machine and the workspace"])
+      expect(times(last, piece)).toBe(1);
+    expectPrefixes(models.sent);
+    expectAllValid(models.sent);
+  });
+
+  test("the same completion and injection again, also through a restarted server: nothing is said twice", async ({
+    node,
+  }) => {
+    const mortal = mortalStore(node.store);
+    const models = historyModels([hang(["Working"]), say("Seen."), say("Again.")]);
+    const chat = new Chat(openRoom(mortal.store, models));
+    const stream = await chat.open(chat.message("Begin", run));
+    await sees(stream, "interactionUpdate.textDelta");
+    await stream.send(inject("i-1", "Format on save."));
+    await stream.send(inject("i-1", "Format on save."));
+    await stream.send(acts(done("t-1")));
+    await stream.downlink.ended();
+    mortal.kill();
+    const there = chat.at(openRoom(node.store, models));
+    const late = await there.stream().attach();
+    expect((await late.send(there.asks(done("t-1")))).kind).toBe("finishedTurn");
+    await there.say("And now?");
+    const last = textOf(models.sent.at(-1));
+    expect(times(last, "job t-1")).toBe(1);
+    expect(times(last, "Format on save.")).toBe(1);
+    expectPrefixes(models.sent);
+  });
+
+  test("a completion in the middle of a tool round waits for its results, joins once, and the round stays whole", async ({
+    node,
+  }) => {
+    const models = historyModels([call({ name: "Read", args: { path: "/ws/demo/a.ts" } }), say("Both.")]);
+    const chat = new Chat(openRoom(node.store, models));
+    const { onExec } = chat;
+    chat.onExec = () => undefined;
+    const stream = await chat.open(chat.message("Begin", run));
+    await sees(stream, "execServerMessage.readArgs");
+    await stream.send(acts(done("t-1")));
+    await stream.send(inject("i-1", "Format on save."));
+    const exec = stream.downlink.messages.find(({ message }) => message.case === "execServerMessage")?.message;
+    if (exec?.case !== "execServerMessage") throw new Error("no exec");
+    await stream.send({
+      message: {
+        case: "execClientMessage",
+        value: { id: exec.value.id, execId: exec.value.execId, message: onExec(exec.value)! },
+      },
+    });
+    await stream.downlink.ended();
+    const last = textOf(models.sent.at(-1));
+    inOrder(last, '"role":"tool"', "job t-1", "Format on save.");
+    expect(models.sent).toHaveLength(2);
+    expectAllValid(models.sent);
+    expectPrefixes(models.sent);
+  });
+
+  test("a completion between turns is a turn of its own, without a request context; one on the stream's way out opens the next", async ({
+    node,
+  }) => {
+    const gate = commitGate(node.store);
+    const models = historyModels([say("One."), say("Noted."), say("Noted too.")]);
+    const chat = new Chat(openRoom(gate.store, models));
+    await chat.say("one");
+    const own = await chat.finish(chat.asks(done("t-1")));
+    expect(own.downlink.text).toBe("Noted.");
+    models.answer(say("Two."), say("Noted too."));
+    gate.hold((barrier) => (barrier.runsChanged ?? []).some(({ status }) => status === "completed"));
+    const stream = await chat.open(chat.message("two"));
+    await expect.poll(() => gate.held).toBe(1);
+    await Promise.race([stream.send(acts(done("t-2"))), expect.poll(() => gate.held).toBe(1)]);
+    gate.release();
+    await stream.downlink.ended();
+    expect(stream.downlink.text).toBe("Two.Noted too.");
+    const last = textOf(models.sent.at(-1));
+    inOrder(last, "one", "job t-1", "Noted.", "two", "Two.", "job t-2");
+    expect(times(last, "the machine and the workspace")).toBe(1);
+    expect(last).not.toContain("Changed since then.");
+    expectPrefixes(models.sent);
+  });
+
+  test("HI-20 a user message while calls are open: they are closed as interrupted, the conversation goes on", async ({
+    node,
+  }) => {
+    const models = historyModels([
+      call({ name: "Read", args: { path: "/ws/demo/a.ts" } }, { name: "Shell", args: { command: "sleep 60" } }),
+      say("Then so."),
+      say("Next."),
+    ]);
+    const chat = new Chat(openRoom(node.store, models));
+    const stream = await chat.open(chat.message("Begin", run));
+    await stream.downlink.until(() => stream.downlink.kinds.includes("interactionUpdate.toolCallCompleted"));
+    await stream.send(saysNow("Rather this", "m-rather"));
+    await stream.downlink.ended();
+    await chat.say("and on");
+    const last = textOf(models.sent.at(-1));
+    inOrder(last, "content of /ws/demo/a.ts", "the user sent a new message while it ran", "Rather this");
+    expectAllValid(models.sent);
+    expectPrefixes(models.sent);
+  });
+});
