@@ -126,8 +126,9 @@ describe("what comes in while a Run lives", () => {
     gate.hold((barrier) => (barrier.runsChanged ?? []).some(({ status }) => status === "completed"));
     const stream = await chat.open(chat.message("two"));
     await expect.poll(() => gate.held).toBe(1);
-    await Promise.race([stream.send(acts(done("t-2"))), expect.poll(() => gate.held).toBe(1)]);
+    const late = stream.send(acts(done("t-2")));
     gate.release();
+    await late;
     await stream.downlink.ended();
     expect(stream.downlink.text).toBe("Two.Noted too.");
     const last = textOf(models.sent.at(-1));

@@ -3,7 +3,7 @@ import { describe, expect } from "vitest";
 import { test } from "../support/database.ts";
 import { mortalStore } from "../support/mortal-store.ts";
 import { openRoom } from "../support/room.ts";
-import { type Answer, call, hang, say } from "../support/scripted-provider.ts";
+import { type Answer, hang, say } from "../support/scripted-provider.ts";
 import { cancels, Chat, saysNow, sees } from "./support/chat.ts";
 import { historyModels } from "./support/models.ts";
 import { expectPrefixes, textOf } from "./support/prefix.ts";

@@ -45,10 +45,6 @@ export function hasBegun({ history }: Activation, { row, restored }: LiveRun): b
 export async function takeClientState(activation: Activation, run: LiveRun, client: ClientBlobs): Promise<Imports> {
   const { request } = run;
   const { history, wire, deps, lease } = activation;
-  for (const blob of request.prefetched) {
-    wire.blobs.set(blob.id, blob.data);
-    wire.hold(blob.id);
-  }
   const read = readState(request.state);
   if (!read.ok) return { ok: false, code: "HISTORY_INVALID" };
   holdNamed(activation, read.outline);

@@ -1,12 +1,25 @@
 import { eventId, openCompletion, openInjection, openRuntime, openTurn } from "@chartroom/history";
-import { completionText, injectionParts, userParts } from "@chartroom/prompting";
-import type { Action, Barrier, ConversationId, InboxKind, InboxRow, Urgency } from "@chartroom/domain";
+import { completionText, injectionParts } from "@chartroom/prompting";
+import type {
+  Action,
+  Barrier,
+  CanonicalMessage,
+  ConversationId,
+  InboxKind,
+  InboxRow,
+  Urgency,
+  UserMessage,
+} from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
+import type { ClientBlobs } from "./client-state.ts";
 import type { LiveRun } from "./live-run.ts";
+import { fetchContent, messagesOf, partsOf, pictureBlobs } from "./message-content.ts";
 import { mergeBarriers } from "./merge-barriers.ts";
 
 /** Rows that a Run takes in at its border; the barrier is made when its turn to commit comes. */
 export interface Joined {
+  /** Texts and pictures that came as blob ids; before the barrier. */
+  fetch(client: ClientBlobs): Promise<void>;
   barrier(): Barrier;
   /** Tells the client what was delivered; after the commit. */
   announce(): void;
@@ -47,9 +60,16 @@ export function urgencyOf(kinds: readonly { readonly kind: InboxKind; readonly s
 export function joinInbox(activation: Activation, run: LiveRun, step: number): Joined {
   const { codec, clock, entropy } = activation.deps;
   const told: (() => void)[] = [];
+  // what comes in meanwhile joins next
+  const seqs = new Set(activation.inbox.map(({ seq }) => seq));
   return {
+    async fetch(client) {
+      const actions = activation.inbox.flatMap((row) => actionOf(activation, row) ?? []);
+      await fetchContent(activation, run, actions.flatMap(messagesOf), client);
+    },
     barrier() {
-      const rows = activation.inbox.splice(0);
+      const rows = activation.inbox.filter(({ seq }) => seqs.has(seq));
+      activation.inbox.splice(0, Infinity, ...activation.inbox.filter(({ seq }) => !seqs.has(seq)));
       const batchId = entropy.uuid();
       const atMs = clock.now();
       const update = (bytes: Uint8Array): void => activation.append(run, "update", bytes);
@@ -66,16 +86,11 @@ export function joinInbox(activation: Activation, run: LiveRun, step: number): J
               }),
             ),
           );
-        const message =
-          action.kind === "inject"
-            ? action.injection.payload.type === "user"
-              ? action.injection.payload.message
-              : undefined
-            : "message" in action
-              ? action.message
-              : undefined;
+        const message = messagesOf(action).at(-1);
         if (message) told.push(() => update(codec.update({ kind: "userMessageAppended", message: message.wire })));
-        return { ...appendAction(activation, run, action), inboxTaken: [row.seq] };
+        return mergeBarriers(appendAction(activation, run, action), pictureBlobs(run, messagesOf(action)), {
+          inboxTaken: [row.seq],
+        });
       });
       return mergeBarriers(...parts);
     },
@@ -98,17 +113,24 @@ function appendAction(activation: Activation, run: LiveRun, action: Action): Bar
     case "userMessage":
     case "startPlan":
     case "executePlan": {
+      const { message } = action;
       const opening = openTurn({
         ...place,
-        input: { message: action.message, parts: userParts(action.message) },
+        input: { message, parts: partsOf(run, message) },
         again: false,
       });
-      return opening.kind === "opened" ? history.extend(opening.node, opening.messages, opening.anchors) : {};
+      if (opening.kind !== "opened") return {};
+      keepWire(run, opening.messages, message);
+      return history.extend(opening.node, opening.messages, opening.anchors);
     }
     case "inject": {
       const { injectionId, payload } = action.injection;
-      if (payload.type === "user")
-        return history.append(openInjection(place, injectionId, "user", userParts(payload.message)));
+      if (payload.type === "user") {
+        const { message } = payload;
+        const appended = openInjection(place, injectionId, "user", partsOf(run, message));
+        keepWire(run, appended.messages, message);
+        return history.append(appended);
+      }
       return history.append(
         openInjection(place, injectionId, "system", injectionParts(payload.producer, payload.content)),
       );
@@ -124,4 +146,10 @@ function appendAction(activation: Activation, run: LiveRun, action: Action): Bar
     default:
       return {};
   }
+}
+
+/** The client sees its message again as it sent it. */
+function keepWire(run: LiveRun, messages: readonly CanonicalMessage[], { wire }: UserMessage): void {
+  const last = messages.at(-1);
+  if (last) run.userMessages.set(last.id, wire);
 }

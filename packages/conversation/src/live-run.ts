@@ -1,5 +1,6 @@
 import type {
   AssistantRecord,
+  BlobId,
   CheckpointId,
   HistoryId,
   MessageId,
@@ -97,6 +98,10 @@ export class LiveRun {
   failureDetail: string | undefined;
   /** Texts that came as blob ids, by message id. */
   readonly texts = new Map<MessageId, string>();
+  /** Pictures that came with messages and are not stored yet. */
+  readonly pictures = new Map<BlobId, Uint8Array>();
+  /** Pictures that nobody has. */
+  readonly absent = new Set<BlobId>();
   /** Serialized `UserMessage`s of this Run, by the id of their canonical message. */
   readonly userMessages = new Map<HistoryId, Uint8Array>();
   /** Epoch ms at which the calls of the Step were committed. */

@@ -8,11 +8,12 @@ import {
   openRuntime,
   openTurn,
 } from "@chartroom/history";
-import { completionText, contextSections, RESUME_TEXT, turnText, userParts } from "@chartroom/prompting";
-import type { Barrier, RequestContext, RunId, UserMessage } from "@chartroom/domain";
+import { completionText, contextSections, RESUME_TEXT, turnText } from "@chartroom/prompting";
+import type { Barrier, RequestContext, RunId } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
 import { localTime } from "./local-time.ts";
+import { messagesOf, partsOf, pictureBlobs } from "./message-content.ts";
 import { mergeBarriers } from "./merge-barriers.ts";
 
 /** The row that opened the Run leaves the inbox with the barrier that makes it history. */
@@ -64,11 +65,11 @@ export async function openingRows(
     case "executePlan": {
       const prepend =
         action.kind === "userMessage"
-          ? action.prepend.map((message) => ({ message, parts: userParts(message, run.texts.get(message.messageId)) }))
+          ? action.prepend.map((message) => ({ message, parts: partsOf(run, message) }))
           : [];
       const opening = openTurn({
         ...history.place(runId),
-        input: { message: action.message, parts: userParts(action.message, run.texts.get(action.message.messageId)) },
+        input: { message: action.message, parts: partsOf(run, action.message) },
         prepend,
         again: run.again,
         runtime: turnText({
@@ -77,7 +78,7 @@ export async function openingRows(
         }),
         ...(context ? { context: contextSections(context, { inSystem: run.compiled?.custom ?? [] }) } : {}),
       });
-      rows.push(inlineBlobs(action.message));
+      rows.push(pictureBlobs(run, messagesOf(action)));
       if (opening.kind === "opened") {
         rows.push(history.extend(opening.node, opening.messages, opening.anchors));
         const last = opening.messages.at(-1);
@@ -109,12 +110,4 @@ async function moveToEndOf(activation: Activation, ended: RunId): Promise<void> 
   const { store } = activation.deps;
   const row = await store.run(activation.lease, { runId: ended });
   if (row?.finalHead) await activation.history.moveTo(store, activation.lease, row.finalHead);
-}
-
-function inlineBlobs(message: UserMessage): Barrier {
-  return {
-    blobs: message.attachments.flatMap((attachment) =>
-      attachment.type === "image" && attachment.data ? [{ id: attachment.blob, data: attachment.data }] : [],
-    ),
-  };
 }

@@ -1,21 +1,27 @@
-import type { Attachment, BackgroundCompletion, ContentPart, UserMessage } from "@chartroom/domain";
+import type { Attachment, BackgroundCompletion, BlobId, ContentPart, UserMessage } from "@chartroom/domain";
 import { attribute, oneLine } from "./text.ts";
 
 /**
  * A user's message as the model reads it: what is attached first, the user's own words last and unchanged. `text` is the
- * message's text, fetched where it came as a blob.
+ * message's text, fetched where it came as a blob; of `absent` pictures nobody has the bytes, and the message says so for ever,
+ * whatever is stored later.
  */
 export function userParts(
   message: Pick<UserMessage, "attachments" | "text">,
   text: string = message.text,
+  absent: ReadonlySet<BlobId> = new Set(),
 ): readonly ContentPart[] {
-  const attached = message.attachments.map(renderAttachment);
+  const attached = message.attachments.map((attachment) => renderAttachment(attachment, absent));
   return text === "" && attached.length > 0 ? attached : [...attached, { type: "text", text }];
 }
 
-function renderAttachment(attachment: Attachment): ContentPart {
+function renderAttachment(attachment: Attachment, absent: ReadonlySet<BlobId>): ContentPart {
   if (attachment.type === "image") {
     const { blob, mimeType, name } = attachment;
+    if (absent.has(blob)) {
+      const label = name === undefined ? mimeType : `${name}, ${mimeType}`;
+      return { type: "text", text: `[A picture (${label}) was attached; its content was not delivered.]` };
+    }
     return { type: "image", blob, mimeType, ...(name === undefined ? {} : { name }) };
   }
   if (attachment.type === "file")

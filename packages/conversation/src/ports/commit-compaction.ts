@@ -1,6 +1,5 @@
 import { compact } from "@chartroom/history";
 import { contextSections, summaryText } from "@chartroom/prompting";
-import type { Activation } from "../activation.ts";
 import { compiledOf } from "../compile.ts";
 import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
 import type { PortCall } from "./port.ts";

@@ -6,6 +6,7 @@ import { hasBegun, stands, takeClientState } from "../client-state.ts";
 import { ClientAccess } from "../client-access.ts";
 import { compileRun, contextOf } from "../compile.ts";
 import type { LiveRun } from "../live-run.ts";
+import { fetchContent, keepPrefetched, messagesOf } from "../message-content.ts";
 import { mergeBarriers } from "../merge-barriers.ts";
 import { openerTaken, openingRows } from "../opening.ts";
 import type { PortCall } from "./port.ts";
@@ -27,9 +28,10 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
   if (!deps.models.resolve(run.request.model.modelId)) return fail("MODEL_NOT_FOUND");
   await activation.loadHistory();
 
+  keepPrefetched(activation, run);
   const client = new ClientAccess(activation, run, signal);
   const context = await contextOf(run, client);
-  if (!(await fetchTexts(activation, run, client))) return fail("BLOB_MISSING");
+  if (!(await fetchContent(activation, run, messagesOf(run.request.action), client))) return fail("BLOB_MISSING");
   if (signal.aborted) return;
   // from here on history moves: what moves it is committed, whatever happens meanwhile
   const begun = hasBegun(activation, run);
@@ -65,21 +67,4 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
 async function publishHead(activation: Activation, run: LiveRun): Promise<void> {
   const head = await encodeHead(activation, run);
   if (await activation.commit(() => head)) activation.beside("checkpoint", publishCheckpoint(activation, run));
-}
-
-/** Long texts that came as blob ids (wire section 4.6), and pictures that came inline: both belong to the store. */
-async function fetchTexts(activation: Activation, run: LiveRun, client: ClientAccess): Promise<boolean> {
-  const { action } = run.request;
-  if (!("message" in action)) return true;
-  const messages = [...(action.kind === "userMessage" ? action.prepend : []), action.message];
-  for (const message of messages) {
-    if (!message.textBlob || run.texts.has(message.messageId)) continue;
-    const data =
-      (await activation.deps.store.blobs(activation.member, [message.textBlob])).get(message.textBlob) ??
-      activation.wire.blobs.get(message.textBlob) ??
-      (await client.get(message.textBlob));
-    if (!data || activation.deps.codec.blobId(data) !== message.textBlob) return false;
-    run.texts.set(message.messageId, new TextDecoder().decode(data));
-  }
-  return true;
 }
