@@ -23,6 +23,7 @@ const WORDS = {
   charts: ts("tools/charts/main.ts"),
   proto: ["node", "protocols/generate.mjs"],
   bench: ts("bench/main.ts"),
+  soak: ts("test/property/soak.ts"),
   chartroom: ts("apps/server/src/main.ts"),
   lint: ["oxlint", "--type-aware"],
   format: ["oxfmt"],

@@ -5,10 +5,10 @@ import { report } from "./lifecycle/report.ts";
 import { runSchedule } from "./lifecycle/run-schedule.ts";
 import { schedule } from "./lifecycle/schedule.ts";
 
-/** Schedules and events of each; a soak sets more, a quick look fewer. */
+/** Schedules and events of each. The seed stands, so that the same commit gives the same answer everywhere; `npm run soak` tries new ones. */
 const schedules = Number(process.env["CHARTROOM_SCHEDULES"] ?? 10_000);
 const least = Number(process.env["CHARTROOM_EVENTS"] ?? 30);
-const seed = Number(process.env["CHARTROOM_SEED"] ?? Date.now() % 2 ** 31);
+const seed = Number(process.env["CHARTROOM_SEED"] ?? 1);
 
 test(`${schedules} random schedules of at least ${least} events keep the ten invariants`, async () => {
   const coverage = new Coverage();

@@ -194,8 +194,12 @@ export class Judge {
   #isPast(stream: SimStream): boolean {
     const { requestId, generation } = stream.generation;
     const carried = this.#carriedBy(stream);
-    const last = [...(this.#world.truth.conversation(this.#world.conversationId)?.runs.values() ?? [])].at(-1);
-    return !!last && !carried.has(last.runId) && !(last.requestId === requestId && last.generation === generation);
+    const stored = [...(this.#world.truth.conversation(this.#world.conversationId)?.runs.values() ?? [])].at(-1);
+    // one that has begun in memory has moved it before its first commit
+    const begun = this.#world.node.service.registry.find(this.#world.conversationId)?.currentRun?.row;
+    return [stored, begun].some(
+      (last) => !!last && !carried.has(last.runId) && !(last.requestId === requestId && last.generation === generation),
+    );
   }
 
   ended(stream: SimStream, downlink: SimDownlink, terminal: Terminal, node: SimNode): void {

@@ -322,9 +322,7 @@ export class World {
     if (run) return !run.ended;
     return [...(stored?.runs.values() ?? [])].some(
       (row) =>
-        row.requestId === generation.requestId &&
-        row.generation === generation.generation &&
-        row.endedAt === undefined,
+        row.requestId === generation.requestId && row.generation === generation.generation && row.endedAt === undefined,
     );
   }
   /** A wire run id of the Run that a stream carries now. */

@@ -53,7 +53,9 @@ async function openLate(
 async function giveHead(activation: PortCall["activation"], run: PortCall["run"]): Promise<void> {
   const { history, deps } = activation;
   const { head } = history.view;
-  if (!run.attached || head === undefined || history.chain.nodes.get(head)?.delivered === true) return;
+  if (!run.attached || head === undefined) return;
+  // after a restart the log no longer has what was delivered before it
+  if (history.chain.nodes.get(head)?.delivered === true && !run.restored) return;
   if ((activation.wire.head ?? head) !== head || run.attached.offered === head) return;
   const { promise: late, resolve } = Promise.withResolvers<boolean>();
   const timer = deps.clock.setTimeout(() => resolve(false), deps.settings.closeMs / 2);
