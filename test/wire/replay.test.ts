@@ -248,8 +248,11 @@ describe.each(WIRE_TRANSPORTS)("a client's state over %s", (transport) => {
     expect(anew.down.text).toBe("Second answer.");
     expect(JSON.stringify(models.requests.at(-1)?.messages)).not.toContain("First answer.");
     expect(await runStatuses(node.store, person.conversationId)).toEqual(["completed", "completed"]);
-    const view = await node.store.inspect(person.conversationId as ConversationId);
-    expect(view?.runs.every(({ delivered }) => delivered)).toBe(true);
+    await expect
+      .poll(async () =>
+        (await node.store.inspect(person.conversationId as ConversationId))?.runs.every(({ delivered }) => delivered),
+      )
+      .toBe(true);
     await server.stop();
   });
 });

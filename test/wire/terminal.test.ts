@@ -106,8 +106,9 @@ describe.each(WIRE_TRANSPORTS)("the end of a Run over %s", (transport) => {
     expectFinished(back.down);
     expect(back.down.text).toBe("one two");
     expect(models.requests).toHaveLength(1);
-    const view = await node.store.inspect(person.conversationId as ConversationId);
-    expect(view?.runs[0]?.delivered).toBe(true);
+    await expect
+      .poll(async () => (await node.store.inspect(person.conversationId as ConversationId))?.runs[0]?.delivered)
+      .toBe(true);
     await server.stop();
   });
 
