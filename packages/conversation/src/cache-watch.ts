@@ -1,23 +1,58 @@
-import { type CachedRequest, type Chain, comparePrefix, isOn, type PrefixReport } from "@chartroom/history";
-import type { CheckpointId } from "@chartroom/domain";
+import {
+  type CachedRequest,
+  compareMark,
+  comparePrefix,
+  isOn,
+  type MarkedCall,
+  markOf,
+  type PrefixReport,
+} from "@chartroom/history";
+import type { CallMark, CheckpointId } from "@chartroom/domain";
+import type { Activation } from "./activation.ts";
 
 /** Calls that are remembered: on a branch that the user comes back to, the last one of that branch is compared with. */
 const CALLS_KEPT = 8;
 
 interface Call {
-  readonly head: CheckpointId;
   readonly request: CachedRequest;
+  readonly mark: CallMark;
 }
 
-/** What of the last call of a branch the provider's cache still holds. One activation's memory. */
+export interface Watched {
+  /** `undefined` for the first call of a conversation. */
+  readonly report: PrefixReport | undefined;
+  readonly mark: CallMark;
+}
+
+/** What of the last call of a branch the provider's cache still holds; across a restart by the marks that are stored. */
 export class CacheWatch {
   /** Newest first. */
   #calls: readonly Call[] = [];
 
-  /** Compares a call with the last one of its branch, or, on a branch without one, with the last one of all; `undefined` for the first. */
-  compare(chain: Chain, head: CheckpointId, request: CachedRequest): PrefixReport | undefined {
-    const before = this.#calls.find((call) => isOn(chain, head, call.head)) ?? this.#calls[0];
-    this.#calls = [{ head, request }, ...this.#calls].slice(0, CALLS_KEPT);
-    return before && comparePrefix(before.request, request);
+  /** Compares a call with the last one of its branch, or, on a branch without one, with the last one of all. */
+  async compare(activation: Activation, head: CheckpointId, request: CachedRequest): Promise<Watched> {
+    const { chain } = activation.history;
+    const before = this.#calls.find(({ mark }) => isOn(chain, head, mark.head)) ?? this.#calls[0];
+    const report = before
+      ? comparePrefix(before.request, request)
+      : await CacheWatch.#compareStored(activation, head, request);
+    const mark = markOf(request, head, before && report?.brokenBy === undefined ? before.mark : undefined);
+    this.#calls = [{ request, mark }, ...this.#calls].slice(0, CALLS_KEPT);
+    return { report, mark };
+  }
+
+  static async #compareStored(
+    { history, deps, lease }: Activation,
+    head: CheckpointId,
+    request: CachedRequest,
+  ): Promise<PrefixReport | undefined> {
+    const { chain } = history;
+    // it only watches: without the database there is nothing to compare with
+    const rows = await deps.store.markedCalls(lease, CALLS_KEPT).catch(() => []);
+    const stored = rows.flatMap(({ mark, modelId, usage }): readonly MarkedCall[] =>
+      mark ? [{ mark, model: modelId, tokens: usage.inputTokens }] : [],
+    );
+    const before = stored.find(({ mark }) => isOn(chain, head, mark.head)) ?? stored[0];
+    return before && compareMark(before, request, chain, head);
   }
 }

@@ -87,6 +87,10 @@ export class LiveRun {
   pending: PendingStep | undefined;
   /** Model calls that are not in the store yet, failed attempts too. */
   readonly modelCalls: ModelCallRow[] = [];
+  /** What the trace says next: ids, enums and counts. */
+  trace: Record<string, string | number> = {};
+  /** Problems of the history that were told. */
+  healed = 0;
   /** Cards whose call is not committed; closed as failed when the Step is stopped. */
   readonly cards = new Map<string, ToolCard>();
   board: ToolBoard | undefined;

@@ -2,6 +2,7 @@ import { appendResults, appendStep, interruptedResult, openCalls } from "@chartr
 import type { Barrier, InterruptReason } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
+import { modelRows } from "./model-rows.ts";
 
 /**
  * Stops what a Step has in flight: open execs are aborted on the wire first, then partial cards are closed as failed and
@@ -35,13 +36,13 @@ async function closeStored(activation: Activation, run: LiveRun, reason: Interru
 /** The rows of the pass that ended or was stopped: shown text stays; a call that was not committed was not made. */
 export function pendingRows(activation: Activation, run: LiveRun): Barrier {
   const { pending } = run;
-  if (!pending) return { modelCalls: run.modelCalls.splice(0), runsChanged: [{ runId: run.row.runId, partial: null }] };
+  if (!pending) return { ...modelRows(run), runsChanged: [{ runId: run.row.runId, partial: null }] };
   run.pending = undefined;
   const { record } = pending;
   const kept = record.calls.length > 0 ? { ...record, calls: [], partial: true } : record;
   const rows =
     kept.blocks.length > 0 ? activation.history.append(appendStep(activation.history.place(run.row.runId), kept)) : {};
-  return { ...rows, modelCalls: run.modelCalls.splice(0), runsChanged: [{ runId: run.row.runId, partial: null }] };
+  return { ...rows, ...modelRows(run), runsChanged: [{ runId: run.row.runId, partial: null }] };
 }
 
 /** After a restart: what the killed Step had shown becomes a partial message, once. */

@@ -79,6 +79,14 @@ export type DomainEvent =
       readonly runId: RunId;
       readonly relation: HistoryRelation;
     }
+  /** What is wrong with a history was healed on its way to a model; the rows stay as they are. */
+  | {
+      readonly type: "history.healed";
+      readonly conversationId: ConversationId;
+      readonly runId: RunId;
+      readonly kinds: readonly string[];
+      readonly count: number;
+    }
   /** An overflow showed that a model's real window is smaller than the configured one. */
   | {
       readonly type: "window.learned";

@@ -1,6 +1,7 @@
-import type { ModelMessage } from "@chartroom/domain";
-import { expect, test } from "vitest";
-import { type CachedRequest, comparePrefix } from "./prefix.ts";
+import type { CheckpointId, CheckpointNode, ModelMessage } from "@chartroom/domain";
+import { describe, expect, test } from "vitest";
+import { chainOf } from "./chain.ts";
+import { type CachedRequest, compareMark, comparePrefix, markOf } from "./prefix.ts";
 
 const user = (text: string): ModelMessage => ({ role: "user", parts: [{ type: "text", text }] });
 const answer = (text: string): ModelMessage => ({ role: "assistant", blocks: [{ type: "text", text }], calls: [] });
@@ -54,4 +55,56 @@ test("the message at which it broke is named, and what is behind it is lost", ()
   const early = comparePrefix(before, at(0, user("x")));
   expect(late.message).toBe("tool:c");
   expect(early.tokensLost).toBeGreaterThan(late.tokensLost!);
+});
+
+describe("a call that only its mark is left of", () => {
+  const head = (name: string): CheckpointId => name as CheckpointId;
+  const node = (id: string, parent: string | undefined, added: readonly string[], length: number): CheckpointNode => ({
+    ...{ id: head(id), parent: parent === undefined ? undefined : head(parent), added: added as never },
+    ...{ length, delivered: false },
+  });
+  const chain = chainOf(
+    [
+      node("a", undefined, before.sources.slice(0, 3), 3),
+      node("b", "a", before.sources.slice(3), 5),
+      node("c", "b", ["next"], 6),
+      node("d", "a", ["other"], 4),
+    ],
+    [],
+  );
+  const longer: CachedRequest = {
+    ...before,
+    messages: [...before.messages, answer("Done.")],
+    sources: [...before.sources, "next" as never],
+  };
+  const marked = { mark: markOf(before, head("b")), model: "m", tokens: 1_000 };
+
+  test("is begun with by what goes on from it, and its mark goes on from digest to digest", () => {
+    expect(compareMark(marked, longer, chain, head("c"))).toEqual({ common: 5, total: 5 });
+    expect(markOf(longer, head("c"), marked.mark)).toEqual(markOf(longer, head("c")));
+    expect(JSON.stringify(marked.mark)).not.toContain("I look.");
+  });
+
+  test.each([
+    ["model-changed", { ...longer, model: "n" }, "c", 0],
+    ["system-changed", { ...longer, system: "sys 2" }, "c", 0],
+    ["tools-changed", { ...longer, tools: [] }, "c", 0],
+    ["compaction", { ...longer, summary: "summary:r" as never }, "c", 0],
+    ["projection-changed", { ...longer, messages: longer.messages.with(1, user("other")) }, "c", 0],
+    [
+      "branch",
+      {
+        ...before,
+        messages: [...before.messages.slice(0, 3), user("other")],
+        sources: [...before.sources.slice(0, 3), "other" as never],
+      },
+      "d",
+      3,
+    ],
+  ] as const)("%s", (cause, now, at, common) => {
+    const report = compareMark(marked, now, chain, head(at));
+    expect(report).toMatchObject({ brokenBy: cause, common, total: 5 });
+    expect(report.tokensLost).toBeGreaterThan(0);
+    expect(report.tokensLost).toBeLessThanOrEqual(1_000);
+  });
 });

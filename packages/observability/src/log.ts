@@ -32,6 +32,7 @@ function levelOf(event: DomainEvent): "debug" | "info" | "warn" | "error" {
     case "chart.unhandled":
     case "conversation.fenced":
     case "prefix.broken":
+    case "history.healed":
     case "window.learned":
     case "rpc.unserved":
       return "warn";

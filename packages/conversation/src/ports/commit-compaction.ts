@@ -2,6 +2,7 @@ import { compact } from "@chartroom/history";
 import { contextSections, summaryText } from "@chartroom/prompting";
 import { compiledOf } from "../compile.ts";
 import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
+import { modelRows } from "../model-rows.ts";
 import type { PortCall } from "./port.ts";
 
 /** Commits the new prefix; what the user sees of the chat keeps everything. */
@@ -20,7 +21,7 @@ export async function commitCompaction({ activation, run, send }: PortCall): Pro
   const done = await activation.commit(() => ({
     ...history.extend(compacted.node, compacted.added),
     messages: compacted.messages,
-    modelCalls: run.modelCalls.splice(0),
+    ...modelRows(run),
   }));
   if (!done) return;
   activation.window.compacted();

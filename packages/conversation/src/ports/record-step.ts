@@ -2,6 +2,7 @@ import { appendStep } from "@chartroom/history";
 import type { ToolCallRow } from "@chartroom/domain";
 import { openBoard } from "../open-board.ts";
 import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
+import { modelRows } from "../model-rows.ts";
 import type { PortCall } from "./port.ts";
 
 /** Barrier: the assistant message and its calls are in the store before any call goes out. */
@@ -23,7 +24,7 @@ export async function recordStep({ activation, run, step, send }: PortCall): Pro
   const done = await activation.commit(() => ({
     ...activation.history.append(appendStep(activation.history.place(run.row.runId), pending.record)),
     callsOpened: rows,
-    modelCalls: run.modelCalls.splice(0),
+    ...modelRows(run),
     runsChanged: [{ runId: run.row.runId, partial: null }],
   }));
   if (!done) return;

@@ -1,7 +1,8 @@
-import { type CachedRequest, modelCallId, type PrefixReport, toolCallId } from "@chartroom/history";
+import { modelCallId, type Projection, toolCallId } from "@chartroom/history";
 import { retryDecision, streamStep, type StepOutcome, type StepSink } from "@chartroom/run";
 import type { FailureCode, ModelCallRow, ModelRequest, ProviderFailure } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
+import type { Watched } from "../cache-watch.ts";
 import { compiledOf, compileRequest, ensureCompiled } from "../compile.ts";
 import { codeOf, detailOf } from "../failures.ts";
 import type { LiveRun } from "../live-run.ts";
@@ -35,15 +36,7 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
   }
   if (trigger.kind === "compact" && !activation.context.compacted) return send({ type: "model.overflowed", runId });
   const { request, projection } = await compileRequest(activation, run);
-  const prefix = watchCache(activation, request, projection.sources);
-  if (prefix?.brokenBy)
-    activation.deps.events({
-      type: "prefix.broken",
-      conversationId: activation.conversationId,
-      runId,
-      cause: prefix.brokenBy,
-      tokensLost: prefix.tokensLost ?? 0,
-    });
+  const watched = await watchCache(activation, run, step, request, projection);
   const sink = runSink(activation, run);
   let calls = 0;
   const outcome = await streamStep({
@@ -67,7 +60,8 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
     endedAt: clock.now(),
     outcome: ended,
     ...(failureCode ? { failureCode } : {}),
-    ...(prefix ? { prefix: prefixRow(prefix) } : {}),
+    ...(watched?.report ? { prefix: watched.report } : {}),
+    ...(watched ? { mark: watched.mark } : {}),
   });
   run.shown = undefined;
   run.addUsage(outcome.usage);
@@ -113,26 +107,39 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
   }
 }
 
-/** What of the last call of the branch the provider's cache still holds; `undefined` for the first. */
-function watchCache(
-  { cache, history }: Activation,
+/** Notes what of the last call of the branch the provider's cache still holds, and what was healed on the way to this one. */
+async function watchCache(
+  activation: Activation,
+  run: LiveRun,
+  step: number,
   { system, tools, messages, model }: ModelRequest,
-  sources: CachedRequest["sources"],
-): PrefixReport | undefined {
+  { sources, problems }: Projection,
+): Promise<Watched | undefined> {
+  const { cache, history, deps, conversationId } = activation;
+  const { runId } = run.row;
   const { head, summary } = history.view;
   if (head === undefined) return undefined;
-  const request: CachedRequest = {
+  const watched = await cache.compare(activation, head, {
     ...{ system, tools, messages, sources, model: model.id },
     ...(summary ? { summary } : {}),
-  };
-  return cache.compare(history.chain, head, request);
+  });
+  const { brokenBy, tokensLost = 0, message } = watched.report ?? {};
+  if (brokenBy) {
+    deps.events({ type: "prefix.broken", conversationId, runId, cause: brokenBy, tokensLost });
+    run.trace[`step.${step}.prefix.brokenBy`] = brokenBy;
+    run.trace[`step.${step}.prefix.tokensLost`] = tokensLost;
+    if (message) run.trace[`step.${step}.prefix.message`] = message;
+  }
+  if (problems.length > run.healed) {
+    const kinds = [...new Set(problems.map(({ kind }) => kind))].toSorted();
+    deps.events({ type: "history.healed", conversationId, runId, kinds, count: problems.length });
+    run.trace["history.healed"] = problems.length;
+    run.healed = problems.length;
+  }
+  return watched;
 }
 
 const tooLarge = "One message alone is larger than the model's window. Shorten it or attach less.";
-
-function prefixRow({ common, total, brokenBy, tokensLost }: PrefixReport): NonNullable<ModelCallRow["prefix"]> {
-  return { common, total, ...(brokenBy ? { brokenBy } : {}), ...(tokensLost === undefined ? {} : { tokensLost }) };
-}
 
 function decideRetry(
   failure: ProviderFailure,
