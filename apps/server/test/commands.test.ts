@@ -33,11 +33,33 @@ const test = base.extend<{ room: string }>({
 const asJson = (text: string): unknown => JSON.parse(text) as unknown;
 
 describe("show", () => {
+  test("says of each model call what broke its prefix, where, and how many tokens that cost", async ({ node, url }) => {
+    const person = openRoom(node.store, scriptedModels(say("One."), say("Two."))).client();
+    for (const text of ["marked one", "marked two"]) {
+      // without its state: back to the beginning
+      person.state = new Uint8Array();
+      const stream = await person.stream().attach();
+      await stream.send(person.runRequest(text));
+      await stream.downlink.ended();
+    }
+    await vi.waitFor(async () => {
+      const view = await node.store.inspect(person.conversationId as never);
+      expect(view?.modelCalls).toHaveLength(2);
+    });
+    const { stdout } = await runHere(["show", person.conversationId], { DATABASE_URL: url });
+    expect(stdout).toMatch(/ [12]\/3 +branch +(?:user-message|runtime):\S+ +[1-9]\d*$/mu);
+    expect(stdout).toMatch(/ yes +rewind$/mu);
+    expect(stdout).not.toContain("marked");
+  });
+
   test("tells Runs, timeline, state and chart, and no content", async ({ room, url }) => {
     const { code, stdout, stderr } = await runHere(["show", room], { DATABASE_URL: url });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(new RegExp(`^Conversation  ${room}\\nMember        ada\\nState         idle\\n`, "u"));
-    expect(stdout).toMatch(/^\S+ +turn +completed +demo-model +\S+Z +\d+ ms +yes$/mu);
+    expect(stdout).toMatch(/^\S+ +turn +completed +demo-model +\S+Z +\d+ ms +yes +new$/mu);
+    // step, model, outcome, tokens in, from the cache, out, messages in common with the call before
+    expect(stdout).toMatch(/Z +1 +demo-model +toolCalls +\d+ ms +unknown +unknown +unknown$/mu);
+    expect(stdout).toMatch(/Z +2 +demo-model +completed +\d+ ms +100 +unknown +20 +3\/3$/mu);
     expect(stdout).toMatch(/Z {2}model\.completed +modeling\.streaming → checkpointing\.commit$/mu);
     expect(stdout).toMatch(/Z {2}step\.recorded .* open=1 /mu);
     expect(stdout).toMatch(/^▶ .*idle$/mu);
@@ -53,7 +75,19 @@ describe("show", () => {
       state: "idle",
       chart: { machine: "conversation", value: "idle" },
       parent: null,
-      runs: [{ kind: "turn", status: "completed", failureCode: null, delivered: true }],
+      runs: [
+        {
+          ...{ kind: "turn", status: "completed", failureCode: null, delivered: true },
+          trace: { "history.relation": "new" },
+        },
+      ],
+      modelCalls: [
+        { step: 1, purpose: "step", outcome: "toolCalls", prefix: null },
+        {
+          ...{ step: 2, purpose: "step", outcome: "completed", usage: { inputTokens: 100, outputTokens: 20 } },
+          prefix: { common: 3, total: 3, brokenBy: null, message: null, tokensLost: 0 },
+        },
+      ],
     });
     const { timeline } = asJson(stdout) as { timeline: { seq: number; event: string; to: string }[] };
     expect(timeline.map(({ seq }) => seq)).toEqual(timeline.map((_, at) => at + 1));

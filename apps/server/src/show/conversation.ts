@@ -2,11 +2,13 @@ import type { ConversationView, RunRow } from "@chartroom/domain";
 import { activeStates, drawAscii } from "../chart/index.ts";
 import { layouts } from "../chart/layouts.ts";
 import { table } from "../table.ts";
+import { describeModelCall, describeTraces, modelCallsText } from "./model-calls.ts";
 import { stateText, timeline, type TimelineRow } from "./timeline.ts";
 
 /** A stored conversation as data for scripts: ids, states, counts and times; no content. */
 export function describeConversation(view: ConversationView) {
   const { conversationId, member, owner, fence, head, parent, messages, chart } = view;
+  const traces = describeTraces(view);
   return {
     conversationId,
     member,
@@ -17,14 +19,15 @@ export function describeConversation(view: ConversationView) {
     head: head ?? null,
     messages,
     parent: parent ?? null,
-    runs: view.runs.map(describeRun),
+    runs: view.runs.map((run) => describeRun(run, traces[run.runId])),
+    modelCalls: view.modelCalls.map(describeModelCall),
     timeline: timeline(view.journal),
   };
 }
 
 type Described = ReturnType<typeof describeConversation>;
 
-function describeRun(run: RunRow) {
+function describeRun(run: RunRow, trace: Readonly<Record<string, string | number | boolean>> = {}) {
   const { runId, kind, status, modelId, requestId, generation, traceId, acceptedAt, endedAt, delivered } = run;
   return {
     runId,
@@ -40,13 +43,20 @@ function describeRun(run: RunRow) {
     endedAt: endedAt === undefined ? null : new Date(endedAt).toISOString(),
     tookMs: endedAt === undefined ? null : endedAt - acceptedAt,
     delivered,
+    trace,
   };
 }
 
 /** The same for people. */
 export function conversationText(view: ConversationView, withChart: boolean): string {
   const told = describeConversation(view);
-  return [head(told), runs(told), events(told.timeline), ...(withChart ? [`Chart\n\n${chart(view)}`] : [])].join("\n");
+  return [
+    head(told),
+    runs(told),
+    modelCallsText(told.modelCalls),
+    events(told.timeline),
+    ...(withChart ? [`Chart\n\n${chart(view)}`] : []),
+  ].join("\n");
 }
 
 function head({ conversationId, member, state, owner, fence, messages, parent }: Described): string {
@@ -66,7 +76,7 @@ function head({ conversationId, member, state, owner, fence, messages, parent }:
 function runs({ runs: all }: Described): string {
   if (all.length === 0) return "No Run yet.\n";
   return table(
-    ["RUN", "KIND", "OUTCOME", "MODEL", "BEGAN", "TOOK", "DELIVERED"],
+    ["RUN", "KIND", "OUTCOME", "MODEL", "BEGAN", "TOOK", "DELIVERED", "CLIENT'S STATE"],
     all.map((run) => [
       run.runId,
       run.kind,
@@ -75,6 +85,7 @@ function runs({ runs: all }: Described): string {
       run.acceptedAt,
       run.tookMs === null ? "" : `${run.tookMs} ms`,
       run.delivered ? "yes" : "no",
+      String(run.trace["history.relation"] ?? ""),
     ]),
   );
 }
