@@ -20,6 +20,16 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
   const { view, chain } = history;
   const node = view.head === undefined ? undefined : chain.nodes.get(view.head);
   if (!node || !run.compiled) return {};
+  // a Run that goes on from an older node, and has added nothing to it: the client is given what was made of it then
+  const made =
+    wire.head === node.id ? undefined : await history.stateOf(activation.deps.store, activation.lease, node.id);
+  if (made) {
+    await lackAll(activation, made);
+    wire.state = made;
+    wire.head = node.id;
+    history.keepState(node.id, made);
+    return {};
+  }
   const before = wire.state ?? newestState(chain, node.id);
   let result = encodeCheckpoint(inputOf(activation, run, before, false));
   for (let round = 0; !result.ok && result.kind === "missing" && round < 2; round++) {

@@ -29,6 +29,8 @@ export class ConversationHistory {
   chain: Chain = chainOf([], []);
   view: HeadView = EMPTY_VIEW;
   #loaded = false;
+  /** Nodes that were made here, of which no wire state has been made yet. */
+  readonly #fresh = new Set<CheckpointId>();
   /** Nodes whose wire state is in the chain, oldest first. */
   #states: CheckpointId[] = [];
 
@@ -79,6 +81,7 @@ export class ConversationHistory {
   extend(node: CheckpointNode, messages: readonly CanonicalMessage[], anchors: readonly InputAnchor[] = []): Barrier {
     this.chain = extendChain(this.chain, [node], anchors);
     this.view = extendView(this.view, node, messages);
+    this.#fresh.add(node.id);
     return { head: node.id, messages, checkpoints: [node], ...(anchors.length > 0 ? { anchors } : {}) };
   }
 
@@ -92,11 +95,19 @@ export class ConversationHistory {
     if (node) this.chain = extendChain(this.chain, [{ ...node, delivered: true }]);
   }
 
+  /** What was made of a node for the client, now or earlier: it is made once. */
+  async stateOf(store: ConversationStore, lease: Lease, id: CheckpointId): Promise<Uint8Array | undefined> {
+    const made = this.chain.nodes.get(id)?.wireState;
+    if (made || this.#fresh.has(id)) return made;
+    return (await store.checkpoint(lease, id))?.wireState;
+  }
+
   /** What was made of a node for the client: by it a state that comes back is recognised. */
   keepState(id: CheckpointId, wireState: Uint8Array): void {
     const node = this.chain.nodes.get(id);
     if (!node) return;
     this.chain = extendChain(this.chain, [{ ...node, wireState }]);
+    this.#fresh.delete(id);
     this.#states = [...this.#states.filter((other) => other !== id), id];
     const tooMany = Math.max(0, this.#states.length - STATES_KEPT);
     for (const old of this.#states.splice(0, tooMany)) dropState(this.chain, old);
@@ -108,5 +119,6 @@ export class ConversationHistory {
     this.view = EMPTY_VIEW;
     this.#loaded = false;
     this.#states = [];
+    this.#fresh.clear();
   }
 }
