@@ -10,7 +10,7 @@ const schedules = Number(process.env["CHARTROOM_SCHEDULES"] ?? 10_000);
 const least = Number(process.env["CHARTROOM_EVENTS"] ?? 30);
 const seed = Number(process.env["CHARTROOM_SEED"] ?? 1);
 
-test(`${schedules} random schedules of at least ${least} events keep the ten invariants`, async () => {
+test(`${schedules} random schedules of at least ${least} events keep the ten invariants (LC-16)`, async () => {
   const coverage = new Coverage();
   const begun = performance.now();
   console.log(`seed ${seed}: CHARTROOM_SEED=${seed} runs the same schedules`);
@@ -24,5 +24,6 @@ test(`${schedules} random schedules of at least ${least} events keep the ten inv
     throw new Error(`seed ${seed}, schedule ${result.numRuns}: ${await report(steps, fault)}`);
   }
   console.log(`cells of the command table, and how often each was met:\n${coverage.toString()}`);
-  if (schedules >= 10_000) expect(coverage.below(20)).toEqual([]);
+  // a quick look with few schedules says nothing about how often a cell is met
+  expect(schedules >= 10_000 ? coverage.below(20) : []).toEqual([]);
 }, 3_600_000);

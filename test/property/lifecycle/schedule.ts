@@ -199,7 +199,10 @@ async function happen(world: World, event: Event): Promise<void> {
     case "command":
       return command(world, event);
     case "result": {
-      const open = world.execs.filter(({ state, stream: on }) => state === "open" && world.current(on));
+      // the uplink works without a downlink too, and after the Run's end
+      const open = world.execs.filter(
+        ({ state, stream: on }) => state === "open" && (event.which === 3 || world.current(on)),
+      );
       const exec = open[event.which % Math.max(1, open.length)];
       if (!exec) return;
       world.hitResult("toolResult");
