@@ -1,11 +1,13 @@
 import { actors } from "./actors/main.ts";
+import { history } from "./history/main.ts";
 import { relay } from "./relay/main.ts";
 
-const BENCHES: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = { actors, relay };
+const BENCHES: Readonly<Record<string, (args: readonly string[]) => Promise<number>>> = { actors, history, relay };
 
 const HELP = `usage: npm run bench -- BENCH [options]
 
   actors   conversations as actors: memory, activation, a turn's lifecycle, turns per second
+  history  a turn in conversations of 10 to 10,000 messages, and their checkpoints
   relay    what the server adds to a stream of model output, against a raw pipe (--help tells its options)
 `;
 

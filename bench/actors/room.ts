@@ -34,7 +34,7 @@ function instantModels(): ModelDirectory {
     displayName: "Instant",
     provider: "bench",
     upstreamModel: "instant",
-    contextWindow: 200_000,
+    contextWindow: 200_000_000,
     maxOutputTokens: 1_000,
     supportsImages: false,
     supportsThinking: false,

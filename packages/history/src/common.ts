@@ -34,7 +34,8 @@ export function mostInCommon(
   branches: readonly Branch[],
 ): Common | undefined {
   let best: Common | undefined;
-  for (const told of branches.flatMap((branch) => toldBy(chain, branch))) {
+  // newest first: of two compactions that read the same the client stands at the later one, or a turn would be dropped
+  for (const told of branches.flatMap((branch) => toldBy(chain, branch).toReversed())) {
     const { common, ours } = commonPart(theirs, told.messages);
     if (common > (best?.theirs ?? 0) && told.chainCount(ours) !== undefined) best = { told, theirs: common, ours };
   }

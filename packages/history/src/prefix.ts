@@ -2,6 +2,7 @@ import type { CallMark, CheckpointId, HistoryId, ModelMessage, ToolDefinition } 
 import { type Chain, isOn, pathTo } from "./chain.ts";
 import { digestOf } from "./digest.ts";
 import { spaceOf } from "./ids.ts";
+import { knownShared } from "./lines.ts";
 import { textTokens } from "./tokens.ts";
 
 /** A model request as far as the provider's prompt cache sees it. */
@@ -50,7 +51,7 @@ export function comparePrefix(before: CachedRequest, now: CachedRequest): Prefix
   const total = before.messages.length;
   const head = headBreak(before, now);
   if (head !== undefined) return { common: 0, total, brokenBy: head, tokensLost: tokensFrom(before, 0) };
-  let common = 0;
+  let common = Math.min(total, knownShared(before.messages, now.messages));
   while (common < total && sameMessage(before.messages[common], now.messages[common])) common += 1;
   if (common === total) return { common, total };
   const message = before.sources[common];

@@ -15,6 +15,7 @@ import type {
 } from "@chartroom/domain";
 import { cutText } from "./cut.ts";
 import { createCallIds, safeArguments, safeToolName } from "./heal.ts";
+import { knownShared, newLine, place } from "./lines.ts";
 import type { Problem, ProblemKind } from "./problem.ts";
 
 /** What a projection depends on, beside the messages. */
@@ -70,7 +71,8 @@ export function createProjector(options: ProjectOptions): (messages: readonly Ca
 /** By identity: a stored message is one object for as long as the branch is in memory. */
 function beginsWith(messages: readonly CanonicalMessage[], beginning: readonly CanonicalMessage[]): boolean {
   if (beginning.length > messages.length) return false;
-  for (let at = 0; at < beginning.length; at += 1) if (messages[at] !== beginning[at]) return false;
+  for (let at = knownShared(messages, beginning); at < beginning.length; at += 1)
+    if (messages[at] !== beginning[at]) return false;
   return true;
 }
 
@@ -81,6 +83,7 @@ interface Building {
 
 function startProjection(options: ProjectOptions): Building {
   const out: ModelMessage[] = [];
+  const line = newLine();
   const sources: HistoryId[] = [];
   const problems: Problem[] = [];
   const clientSystem: string[] = [];
@@ -249,21 +252,33 @@ function startProjection(options: ProjectOptions): Building {
     },
     result() {
       const messages = out.slice();
-      const from = sources.slice();
+      const own = sources.length;
+      const more: HistoryId[] = [];
       const found = problems.slice();
       const missing = unanswered();
+      // the results of an open round come into one message
+      const fixed = round === undefined ? out.length : out.length - 1;
       if (roundOwner !== undefined && missing.length > 0) {
         const results = [...(round?.results ?? []), ...missing.map(noResult)];
         for (const call of missing) found.push({ kind: "missing-result", message: roundOwner, call: call.sent });
-        if (round === undefined) from.push(roundOwner);
+        if (round === undefined) more.push(roundOwner);
         else messages.pop();
         messages.push({ role: "tool", results });
       }
       for (const orphan of orphans) {
         messages.push(orphan.message);
-        from.push(orphan.source);
+        more.push(orphan.source);
       }
-      return { messages, sources: from, clientSystem: clientSystem.slice(), problems: found };
+      place(messages, line, fixed);
+      return {
+        messages,
+        // only what broke a prefix is looked up in it
+        get sources() {
+          return sources.slice(0, own).concat(more);
+        },
+        problems: found,
+        clientSystem: clientSystem.slice(),
+      };
     },
   };
 }

@@ -269,6 +269,21 @@ describe("adopt", () => {
     expect(adoption).toMatchObject({ kind: "rewind", base: made.heads[1] });
   });
 
+  test("after two compactions that read the same, with all states forgotten, the client stands at the later one", () => {
+    const made = published("one");
+    for (const name of ["c1", "c2"]) {
+      const { chat } = made;
+      chat.compacted(compact({ ...chat.place(runOf(name)), summary: "the same", window: 10_000, opening: [] }));
+    }
+    const { head, messages } = made.chat.view;
+    const all = pathTo(made.chat.chain, head).flatMap(({ added }) => added.map((id) => made.chat.rows.get(id)!));
+    const shown = messages.map((row, at) => ({ ...row, id: `imported:${at}:${row.id}` as HistoryId }));
+    expect(adopt(shown, made.chat.chain, head, [{ head: head!, messages: all }])).toMatchObject({
+      kind: "continue",
+      base: head,
+    });
+  });
+
   test("after a compaction, with all states forgotten: stale, gone back, and a new system text", () => {
     const made = published("one", "two");
     made.chat.compacted(compact({ ...made.chat.place(runOf("c")), summary: "short", window: 10, opening: [] }));

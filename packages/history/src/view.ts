@@ -1,6 +1,7 @@
 import type { CanonicalMessage, CheckpointId, CheckpointNode, HistoryId, ToolCallRecord } from "@chartroom/domain";
 import { type Chain, pathTo } from "./chain.ts";
 import { sectionsOf } from "./context.ts";
+import { grew } from "./lines.ts";
 
 /** What a branch looks like from its head: the messages that go to a model, and what is needed to append to them. */
 export interface HeadView {
@@ -60,20 +61,53 @@ export function headView(chain: Chain, head: CheckpointId | undefined, rows: Ite
   return { ok: true, view: last === undefined ? view : extendView(view, last, waiting) };
 }
 
-/** The view after one more node; `added` are the rows of `node.added`, in order. */
+/** The view after one more node; `added` are the rows of `node.added`, in order. Its messages are put together when they are asked for. */
 export function extendView(view: HeadView, node: CheckpointNode, added: readonly CanonicalMessage[]): HeadView {
   const { compaction } = node;
-  const messages =
-    compaction === undefined ? view.messages.concat(added) : added.concat(keptTail(view, compaction.keptFrom));
-  const base = compaction === undefined ? view.sections : new Map<string, string>();
-  return {
-    head: node.id,
-    length: node.length,
-    messages,
-    sections: added.some(isContext) ? withSections(base, added) : base,
-    summary: compaction?.summaryId ?? added.findLast(isSummary)?.id ?? view.summary,
-    compactedTo: compaction === undefined ? view.compactedTo : messages.length,
-  };
+  if (compaction !== undefined) {
+    const messages = added.concat(keptTail(view, compaction.keptFrom));
+    return {
+      head: node.id,
+      length: node.length,
+      messages,
+      sections: added.some(isContext) ? withSections(new Map(), added) : new Map(),
+      summary: compaction.summaryId,
+      compactedTo: messages.length,
+    };
+  }
+  return new GrownView(view, node, added);
+}
+
+/** A view and what a node adds to it. Several of them in a row are one copy of the messages, when somebody looks. */
+class GrownView implements HeadView {
+  readonly head: CheckpointId;
+  readonly length: number;
+  readonly sections: ReadonlyMap<string, string>;
+  readonly summary: HistoryId | undefined;
+  readonly compactedTo: number;
+  #messages: readonly CanonicalMessage[] | undefined;
+  /** The messages below, and what has been added to them since, in order. */
+  #from: { readonly base: readonly CanonicalMessage[]; readonly added: readonly (readonly CanonicalMessage[])[] };
+
+  constructor(view: HeadView, node: CheckpointNode, added: readonly CanonicalMessage[]) {
+    this.head = node.id;
+    this.length = node.length;
+    this.sections = added.some(isContext) ? withSections(view.sections, added) : view.sections;
+    this.summary = added.findLast(isSummary)?.id ?? view.summary;
+    this.compactedTo = view.compactedTo;
+    const below = view instanceof GrownView && view.#messages === undefined ? view.#from : undefined;
+    this.#from = { base: below?.base ?? view.messages, added: [...(below?.added ?? []), added] };
+  }
+
+  get messages(): readonly CanonicalMessage[] {
+    if (this.#messages === undefined) {
+      const { base, added } = this.#from;
+      this.#messages = base.concat(...added);
+      grew(base, this.#messages);
+      this.#from = { base: this.#messages, added: [] };
+    }
+    return this.#messages;
+  }
 }
 
 /** The recent messages that a compaction keeps; its own context event replaces the earlier ones. */

@@ -39,7 +39,7 @@ export function expectSame(a: Sent, b: Sent): void {
 }
 
 /** Messages in common, from the first on. */
-export function commonMessages(a: Sent, b: Sent): number {
+function commonMessages(a: Sent, b: Sent): number {
   const left = a.request.messages;
   const right = b.request.messages;
   let common = 0;

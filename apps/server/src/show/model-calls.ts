@@ -52,7 +52,7 @@ export function modelCallsText(calls: readonly DescribedCall[]): string {
       prefix === null ? "" : `${prefix.common}/${prefix.total}`,
       prefix?.brokenBy ?? "",
       prefix?.message ?? "",
-      prefix?.brokenBy == null ? "" : String(prefix.tokensLost),
+      prefix === null || prefix.brokenBy === null ? "" : String(prefix.tokensLost),
     ]),
   );
 }

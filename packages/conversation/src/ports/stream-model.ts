@@ -113,14 +113,18 @@ async function watchCache(
   run: LiveRun,
   step: number,
   { system, tools, messages, model }: ModelRequest,
-  { sources, problems }: Projection,
+  projection: Projection,
 ): Promise<Watched | undefined> {
+  const { problems } = projection;
   const { cache, history, deps, conversationId } = activation;
   const { runId } = run.row;
   const { head, summary } = history.view;
   if (head === undefined) return undefined;
   const watched = await cache.compare(activation, head, {
-    ...{ system, tools, messages, sources, model: model.id },
+    ...{ system, tools, messages, model: model.id },
+    get sources() {
+      return projection.sources;
+    },
     ...(summary ? { summary } : {}),
   });
   const { brokenBy, tokensLost = 0, message } = watched.report ?? {};
