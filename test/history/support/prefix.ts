@@ -38,14 +38,5 @@ export function expectSame(a: Sent, b: Sent): void {
   expect(b.bytes).toEqual(a.bytes);
 }
 
-/** Messages in common, from the first on. */
-function commonMessages(a: Sent, b: Sent): number {
-  const left = a.request.messages;
-  const right = b.request.messages;
-  let common = 0;
-  while (common < left.length && JSON.stringify(left[common]) === JSON.stringify(right[common])) common += 1;
-  return common;
-}
-
 /** The text of a request's messages, for looking into. */
 export const textOf = (sent: Sent | undefined): string => JSON.stringify(sent?.request.messages ?? []);
