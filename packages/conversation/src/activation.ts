@@ -215,12 +215,16 @@ export class Activation {
     const run = this.runs.get(runId);
     if (!run) return;
     const endedAt = this.deps.clock.now();
+    const end = {
+      ...{ status: outcome.kind, endedAt },
+      ...(outcome.code ? { failureCode: outcome.code } : {}),
+      // a follow-up that never came onto its stream: that stream has the end of the Run before it
+      ...(run.opener !== undefined && !run.attached ? { generation: 0 } : {}),
+    };
     run.ended = true;
-    run.row = { ...run.row, status: outcome.kind, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) };
+    run.row = { ...run.row, ...end };
     run.release();
-    const done = await this.commit(() => ({
-      runsChanged: [{ runId, status: outcome.kind, endedAt, ...(outcome.code ? { failureCode: outcome.code } : {}) }],
-    }));
+    const done = await this.commit(() => ({ runsChanged: [{ runId, ...end }] }));
     if (!done || !this.speaks()) return;
     run.attached?.terminal(terminalOf(outcome));
     run.stopped.resolve(true);

@@ -87,7 +87,11 @@ async function endReplaced(activation: Activation, replaced: readonly RunRow[]):
   if (replaced.length === 0) return;
   const endedAt = activation.deps.clock.now();
   await activation.commit(() => ({
-    runsChanged: replaced.map(({ runId }) => ({ runId, status: "superseded", failureCode: "SUPERSEDED", endedAt })),
+    runsChanged: replaced.map((row) => ({
+      ...{ runId: row.runId, status: "superseded", failureCode: "SUPERSEDED", endedAt },
+      // a follow-up that never came onto its stream: that stream has the end of the Run before it
+      ...(openerOf(activation, row) === undefined ? {} : { generation: 0 }),
+    })),
   }));
 }
 
@@ -141,8 +145,13 @@ function revive(activation: Activation, row: RunRow, all: readonly RunRow[]): vo
   const run = new LiveRun(row, request);
   run.accepted.resolve(true);
   run.restored = true;
-  run.opener = activation.inbox.find(({ kind, body }) => kind !== "inject" && sameBytes(body, row.request))?.seq;
+  run.opener = openerOf(activation, row);
   activation.runs.set(row.runId, run);
+}
+
+/** The inbox row that a follow-up is opened for; none: a Run request opened it. */
+function openerOf({ inbox }: Activation, row: RunRow): number | undefined {
+  return inbox.find(({ kind, body }) => kind !== "inject" && sameBytes(body, row.request))?.seq;
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {

@@ -1,0 +1,29 @@
+import { describe, expect, test } from "vitest";
+import { faultOf } from "./lifecycle/report.ts";
+import type { Event, Step } from "./lifecycle/schedule.ts";
+
+/** Now: all that it leads to happens before the next one. Then: the next one comes before. */
+const now = (event: Event): Step => ({ event, settle: true });
+const then = (event: Event): Step => ({ event, settle: false });
+
+/** Schedules that once broke an invariant, as `npm run soak` told them. */
+const found: Readonly<Record<string, readonly Step[]>> = {
+  "a follow-up that lost its place before it began leaves the stream the end of the Run before it, after a restart too":
+    [
+      then({ type: "blobs", acknowledged: false }),
+      now({ type: "completion", carrier: "A", again: false, stream: 4 }),
+      now({ type: "model", says: "finish" }),
+      now({ type: "message", carrier: "B", how: "userMessage", stream: 0, attach: "before" }),
+      then({ type: "inject", carrier: "B", kind: "none", stream: 3, twice: true }),
+      then({ type: "attach", stream: 4 }),
+      now({ type: "message", carrier: "A", how: "asyncAnswer", stream: 4, attach: "after" }),
+      then({ type: "kill" }),
+      now({ type: "attach", stream: 4 }),
+    ],
+};
+
+describe("schedules that the soak found", () => {
+  test.each(Object.entries(found))("%s", async (_, steps) => {
+    expect(await faultOf(steps)).toBeUndefined();
+  });
+});
