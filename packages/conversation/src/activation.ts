@@ -21,6 +21,7 @@ import type {
 } from "@chartroom/domain";
 import { BranchWindow } from "./branch-window.ts";
 import { CacheWatch } from "./cache-watch.ts";
+import { chartVersion } from "./chart-version.ts";
 import { ClientStream, type StreamAppend } from "./client-stream.ts";
 import { ConversationHistory } from "./conversation-history.ts";
 import type { ConversationDeps } from "./deps.ts";
@@ -298,7 +299,7 @@ export class Activation {
 
   chart(): PersistedChart {
     const snapshot = this.actor.getSnapshot();
-    return { machine: "conversation", version: 1, value: snapshot.value, context: snapshot.context };
+    return { machine: "conversation", version: chartVersion, value: snapshot.value, context: snapshot.context };
   }
 
   // -- the actor's own life

@@ -10,7 +10,7 @@ import type {
   PersistedChart,
   StateValue,
 } from "@chartroom/domain";
-import { chartVersion } from "./ports/restore.ts";
+import { chartVersion } from "./chart-version.ts";
 
 /** The row of the journal where a replay went another way; absent for what concerns the stored chart as a whole. */
 export interface ReplayDifference {

@@ -2,6 +2,7 @@ import { fromCallback } from "xstate";
 import type { ChartContext, ConversationEvent, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
 import { watchHeartbeats } from "../attachment.ts";
+import { chartVersion } from "../chart-version.ts";
 import { isUnavailable } from "../failures.ts";
 import { requestOf } from "../follow-up.ts";
 import { LiveRun } from "../live-run.ts";
@@ -10,9 +11,6 @@ import { keepPartialOf } from "../settle-step.ts";
 import type { FindActivation, PortInput } from "./port.ts";
 
 type Resume = Extract<RestoreEvent, { type: "restored" }>["resume"];
-
-/** The version of `machines/conversation.machine.ts` whose states this code can restore. */
-export const chartVersion = 1;
 
 /** Decodes and validates the stored state and decides where to go on (lifecycle spec, section 7). */
 export function bindRestore(find: FindActivation) {

@@ -1,14 +1,14 @@
 import type { Failure } from "@chartroom/domain";
 import { FAILURES } from "../failures.ts";
-import { answer } from "../http/answer.ts";
-import { headerSource, type HttpRequest, type HttpResponse, isHttp2 } from "../http/types.ts";
-import { type Dialect, dialectOf, FRAME_ENCODING_HEADER, knownEncoding } from "../stream/dialect.ts";
+import type { HttpResponse } from "../http/types.ts";
+import type { Dialect } from "../stream/dialect.ts";
 import { type OutgoingHeaders, openOutlet } from "../stream/outlet.ts";
 import { encodeTerminal } from "../stream/terminal.ts";
 import { Transport } from "../stream/transport.ts";
 import type { AgentPorts } from "./ports.ts";
 
-const STREAM_TYPE: Readonly<Record<Dialect, string>> = {
+/** Content type of a stream in each dialect. */
+export const STREAM_TYPE: Readonly<Record<Dialect, string>> = {
   connect: "application/connect+proto",
   grpcWeb: "application/grpc-web+proto",
   grpc: "application/grpc+proto",
@@ -22,29 +22,6 @@ function headersOf(dialect: Dialect, method: StreamMethod): OutgoingHeaders {
   // binary envelopes under the type of an event stream, as the clients of the HTTP/1.1 transport expect (wire section 2.4)
   const type = method === "RunSSE" && dialect === "connect" ? "text/event-stream" : STREAM_TYPE[dialect];
   return { "content-type": type, ...UNBUFFERED };
-}
-
-/**
- * The dialect in which a stream call is answered; `undefined` when it is in none, and then it has been answered with
- * status 415.
- */
-export function acceptStream(request: HttpRequest, response: HttpResponse): Dialect | undefined {
-  const dialect = dialectOf(request.headers["content-type"], isHttp2(response));
-  if (dialect === undefined) {
-    request.resume();
-    answer(
-      response,
-      415,
-      { "content-type": "text/plain; charset=utf-8", "accept-post": Object.values(STREAM_TYPE).join(", ") },
-      "",
-    );
-  }
-  return dialect;
-}
-
-/** What the headers of a stream call already rule out. */
-export function refusedByHeaders(request: HttpRequest, dialect: Dialect): Failure | undefined {
-  return knownEncoding(headerSource(request)(FRAME_ENCODING_HEADER[dialect])) ? undefined : FAILURES.encoding;
 }
 
 /** Opens the stream: its headers and a heartbeat go out. It counts as waiting until it has a Run or is over. */

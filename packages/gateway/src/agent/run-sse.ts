@@ -9,9 +9,10 @@ import {
 } from "@chartroom/protocol";
 import type { RequestId } from "@chartroom/domain";
 import { FAILURES } from "../failures.ts";
-import { discardBody, readBody } from "../http/body.ts";
+import { readBody } from "../http/body.ts";
 import { headerSource, type HttpRequest, type HttpResponse } from "../http/types.ts";
-import { acceptStream, openStream, refusedByHeaders, refuseStream } from "./open-stream.ts";
+import { admitStream } from "./admit-stream.ts";
+import { openStream } from "./open-stream.ts";
 import type { AgentPorts } from "./ports.ts";
 
 /** The request holds one id. */
@@ -22,26 +23,19 @@ const BODY_LIMIT = 64 * 1024;
  * soon as the caller is known and its small body is read, before anything is known of a Run.
  */
 export async function handleRunSse(request: HttpRequest, response: HttpResponse, ports: AgentPorts): Promise<void> {
-  const dialect = acceptStream(request, response);
-  if (dialect === undefined) return;
+  const admitted = await admitStream(request, response, "RunSSE", ports);
+  if (admitted === undefined) return;
   const header = headerSource(request);
-  const caller = await ports.authenticate(header);
-  const refused = caller.ok ? refusedByHeaders(request, dialect) : caller.error;
-  if (!caller.ok || refused !== undefined) {
-    await discardBody(request, response);
-    refuseStream(response, dialect, "RunSSE", refused ?? FAILURES.internal);
-    return;
-  }
   const body = await readBody(request, BODY_LIMIT);
   if (body.kind === "gone") return;
-  const transport = openStream(response, dialect, "RunSSE", ports);
+  const transport = openStream(response, admitted.dialect, "RunSSE", ports);
   if (body.kind === "tooLarge") return transport.fail(FAILURES.tooLarge);
   const headers = parseHeaders(header);
   if (!headers.ok) return transport.fail(wireFailure(headers.error));
   const requestId = await readRequestId(body.bytes, header("content-encoding"));
   if (!requestId.ok) return transport.fail(wireFailure(requestId.error));
   if (!transport.open) return;
-  const opened = ports.exchanges.get(caller.value, requestId.value);
+  const opened = ports.exchanges.get(admitted.principal, requestId.value);
   if (opened === undefined) transport.fail(FAILURES.tooManyExchanges);
   else opened.exchange.join(transport, headers.value);
 }

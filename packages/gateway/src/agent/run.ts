@@ -4,10 +4,10 @@ import type { Principal } from "@chartroom/domain";
 import type { Exchange } from "../exchange/exchange.ts";
 import { FAILURES } from "../failures.ts";
 import { answer } from "../http/answer.ts";
-import { discardBody } from "../http/body.ts";
 import { headerSource, type HttpRequest, type HttpResponse, isHttp2 } from "../http/types.ts";
 import type { Transport } from "../stream/transport.ts";
-import { acceptStream, openStream, refusedByHeaders, refuseStream } from "./open-stream.ts";
+import { admitStream } from "./admit-stream.ts";
+import { openStream } from "./open-stream.ts";
 import type { AgentPorts } from "./ports.ts";
 import { StreamUplink } from "./stream-uplink.ts";
 
@@ -22,21 +22,13 @@ export async function handleRun(request: HttpRequest, response: HttpResponse, po
     answer(response, 505, { "content-type": "text/plain; charset=utf-8" }, FAILURES.httpVersion.detail);
     return;
   }
-  const dialect = acceptStream(request, response);
-  if (dialect === undefined) return;
-  const header = headerSource(request);
-  const caller = await ports.authenticate(header);
-  const refused = caller.ok ? refusedByHeaders(request, dialect) : caller.error;
-  if (!caller.ok || refused !== undefined) {
-    await discardBody(request, response);
-    refuseStream(response, dialect, "Run", refused ?? FAILURES.internal);
-    return;
-  }
-  const transport = openStream(response, dialect, "Run", ports);
+  const admitted = await admitStream(request, response, "Run", ports);
+  if (admitted === undefined) return;
+  const transport = openStream(response, admitted.dialect, "Run", ports);
   transport.onEnd(() => releaseStream(request, response, ports));
-  const headers = parseHeaders(header);
+  const headers = parseHeaders(headerSource(request));
   if (!headers.ok) return transport.fail(wireFailure(headers.error));
-  const exchange = exchangeOf(caller.value, headers.value, ports);
+  const exchange = exchangeOf(admitted.principal, headers.value, ports);
   if (exchange === undefined) return transport.fail(FAILURES.tooManyExchanges);
   readUplink(request, transport, new StreamUplink(exchange, transport, headers.value, ports.limits));
 }
