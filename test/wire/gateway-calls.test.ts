@@ -5,7 +5,7 @@ import { agent, aiserver, CallError, serverStream, unary, type Apis } from "@cha
 import { decodeDetails, encodeFrame } from "@chartroom/protocol";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { BIDI_APPEND, Downstream, RUN, RUN_SSE, runSse } from "../support/gateway/agent-client.ts";
-import { type Harness, startGateway } from "../support/gateway/harness.ts";
+import { BREAKS, type Harness, startGateway } from "../support/gateway/harness.ts";
 import { PEER_KINDS } from "../support/gateway/peer.ts";
 import { until } from "../support/gateway/until.ts";
 
@@ -241,3 +241,17 @@ describe("REST", () => {
 function base(): string {
   return `http://127.0.0.1:${harness.port}`;
 }
+
+describe("a fault of who calls", () => {
+  const calls = [NAME, BIDI_APPEND, RUN_SSE, "/whoami"];
+  it.each(PEER_KINDS.flatMap((kind) => calls.map((path) => [kind, path] as const)))(
+    "over %s to %s is reported, and the caller is told nothing of it",
+    async (kind, path) => {
+      const type = path === RUN_SSE ? "application/connect+proto" : "application/json";
+      const reply = await harness.peer(kind, BREAKS).send("POST", path, { "content-type": type }, "{}");
+      expect(reply.status).toBe(500);
+      expect(reply.body.toString()).not.toContain("inner");
+      expect(harness.reports.map(String)).toEqual(["Error: an inner detail"]);
+    },
+  );
+});

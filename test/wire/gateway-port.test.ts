@@ -81,6 +81,7 @@ it("closes a TLS connection when it has no certificate", async () => {
     apis: [],
     readiness: () => ({ ready: true }),
     events: () => undefined,
+    report: () => undefined,
   });
   const { port } = await gateway.listen("127.0.0.1", 0);
   const socket = net.connect(port, "127.0.0.1");
@@ -101,6 +102,7 @@ it("rejects when the port is taken", async () => {
     apis: [],
     readiness: () => ({ ready: true }),
     events: () => undefined,
+    report: () => undefined,
   });
   await expect(gateway.listen("127.0.0.1", harness.port)).rejects.toMatchObject({ code: "EADDRINUSE" });
   await gateway.close();

@@ -1,6 +1,6 @@
 import { createApis } from "@chartroom/apis";
 import { LocalOutputLog } from "@chartroom/cluster";
-import { ConversationService } from "@chartroom/conversation";
+import { ConversationService, faultText } from "@chartroom/conversation";
 import type { DomainEventListener, ModelDirectory, NodeId } from "@chartroom/domain";
 import { createGateway } from "@chartroom/gateway";
 import { EventFanOut, eventLog } from "@chartroom/observability";
@@ -86,6 +86,7 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
       ],
       readiness: async () => ({ ready: !stopping && (await store.ready()) }),
       events: events.tell,
+      report: (cause) => events.tell({ type: "gateway.error", message: faultText(cause) }),
       limits: config.gatewayLimits,
       ...(config.tls ? { tls: config.tls } : {}),
     });

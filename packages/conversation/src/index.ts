@@ -1,5 +1,6 @@
 export { ConversationService } from "./conversations.ts";
 export type { ConversationDeps } from "./deps.ts";
 export { failure } from "./failures.ts";
+export { faultText } from "./fault-text.ts";
 export { replay, type ReplayDifference, type ReplayResult } from "./replay.ts";
 export { type ConversationSettings, defaultSettings, settingsProblems } from "./settings.ts";

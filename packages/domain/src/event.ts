@@ -28,6 +28,8 @@ export type DomainEvent =
       readonly state: StateValue;
     }
   | { readonly type: "chart.error"; readonly conversationId: ConversationId; readonly message: string }
+  /** What nobody expected of a call: the caller was told `internal`. */
+  | { readonly type: "gateway.error"; readonly message: string }
   | {
       readonly type: "run.started";
       readonly conversationId: ConversationId;

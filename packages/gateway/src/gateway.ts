@@ -32,7 +32,7 @@ export interface GatewayOptions {
   readonly tls?: TlsIdentity;
   readonly limits?: Partial<GatewayLimits>;
   /** Takes errors that nobody expected, for the log; the caller gets `internal` without a word of them. */
-  readonly report?: (cause: unknown) => void;
+  readonly report: (cause: unknown) => void;
 }
 
 export interface Gateway {
@@ -60,7 +60,7 @@ const BIDI_APPEND = "/aiserver.v1.BidiService/BidiAppend";
 export function createGateway(options: GatewayOptions): Gateway {
   const limits: GatewayLimits = { ...GATEWAY_LIMITS, ...options.limits };
   const shutdown = new AbortController();
-  const report = options.report ?? (() => undefined);
+  const { report } = options;
   let draining = false;
   const exchangePorts: ExchangePorts = {
     conversations: options.conversations,

@@ -27,6 +27,7 @@ export function eventLog(level: LogLevel, destination?: DestinationStream): Doma
 function levelOf(event: DomainEvent): "debug" | "info" | "warn" | "error" {
   switch (event.type) {
     case "chart.error":
+    case "gateway.error":
       return "error";
     case "store.unavailable":
     case "chart.unhandled":

@@ -29,6 +29,8 @@ export interface HarnessOptions {
 }
 
 const MEMBERS: Readonly<Record<string, string>> = { "token-ann": "ann", "token-bob": "bob" };
+/** A token at which finding out who calls breaks. */
+export const BREAKS = "token-that-breaks";
 export const UNAUTHENTICATED = {
   code: "UNAUTHENTICATED",
   title: "Not signed in",
@@ -49,7 +51,9 @@ export async function startGateway(options: HarnessOptions = {}): Promise<Harnes
     clock: options.clock ?? clock,
     entropy: options.entropy ?? countedEntropy(),
     authenticate: (header): Result<Principal> => {
-      const member = MEMBERS[parseBearer(header("authorization")) ?? ""];
+      const token = parseBearer(header("authorization"));
+      if (token === BREAKS) throw new Error("an inner detail");
+      const member = MEMBERS[token ?? ""];
       return member === undefined ? { ok: false, error: UNAUTHENTICATED } : { ok: true, value: principalOf(member) };
     },
     apis: options.apis ?? [],

@@ -3,6 +3,7 @@ import {
   ConnectError,
   createConnectRouter,
   createContextKey,
+  createContextValues,
   type HandlerContext,
   type Interceptor,
 } from "@connectrpc/connect";
@@ -12,10 +13,11 @@ import {
   universalResponseToNodeResponse,
 } from "@connectrpc/connect-node";
 import type { Principal } from "@chartroom/domain";
+import type { HeaderSource } from "@chartroom/protocol";
 import type { Authenticate } from "../agent/ports.ts";
 import type { Call, Rpc } from "../face/rpc.ts";
 import { answer } from "../http/answer.ts";
-import { type HttpHandler, ignoreErrors } from "../http/types.ts";
+import { headerSource, type HttpHandler, ignoreErrors } from "../http/types.ts";
 import { fromThrown, toConnectError } from "./failure.ts";
 
 export interface RpcRouter {
@@ -24,6 +26,8 @@ export interface RpcRouter {
 }
 
 const callerKey = createContextKey<Principal | undefined>(undefined);
+/** Those of the request itself: `Headers` has none of HTTP/2's pseudo-headers, and throws when it is asked for one. */
+const headersKey = createContextKey<HeaderSource>(() => undefined);
 
 export interface RpcPorts {
   readonly authenticate: Authenticate;
@@ -40,9 +44,13 @@ export interface RpcPorts {
  */
 export function createRpcRouter(rpcs: readonly Rpc[], ports: RpcPorts): RpcRouter {
   const gate = async (context: HandlerContext): Promise<void> => {
-    const caller = await ports.authenticate((name) => context.requestHeader.get(name) ?? undefined);
-    if (!caller.ok) throw toConnectError(caller.error);
-    context.values.set(callerKey, caller.value);
+    try {
+      const caller = await ports.authenticate(context.values.get(headersKey));
+      if (!caller.ok) throw toConnectError(caller.error);
+      context.values.set(callerKey, caller.value);
+    } catch (thrown) {
+      throw fromThrown(thrown, ports.report);
+    }
   };
   const router = createConnectRouter({
     acceptCompression: [compressionGzip],
@@ -61,8 +69,9 @@ export function createRpcRouter(rpcs: readonly Rpc[], ports: RpcPorts): RpcRoute
         ignoreErrors(response);
         void (async () => {
           try {
+            const values = createContextValues().set(headersKey, headerSource(request));
             await universalResponseToNodeResponse(
-              await handler(universalRequestFromNodeRequest(request, response, undefined, undefined)),
+              await handler(universalRequestFromNodeRequest(request, response, undefined, values)),
               response,
             );
           } catch {
@@ -100,7 +109,7 @@ function callOf(context: HandlerContext): Call {
   return {
     principal,
     signal: context.signal,
-    header: (name) => context.requestHeader.get(name) ?? undefined,
+    header: context.values.get(headersKey),
     origin: new URL(context.url).origin,
   };
 }
