@@ -362,6 +362,37 @@ describe("a summary that the user asks for", () => {
     expect((await node.store.inspect(chat.conversationId as ConversationId))?.messages).toBeGreaterThan(rows);
   });
 
+  test("`/summarize` as the text of a message is that command: no word of it reaches a model, and it is retried by its message", async ({
+    node,
+  }) => {
+    const scripted = models([say("One."), say("Two.")]);
+    const chat = new Chat(openRoom(node.store, scripted));
+    await chat.say("one");
+    const before = stateOf(chat);
+    scripted.summarize(hang([]), say("Short."));
+    const first = await chat.open(chat.message("/summarize", { messageId: "m-slash" }));
+    await sees(first, "interactionUpdate.summaryStarted");
+    // the same message while it runs is a retry: it takes the summary over
+    const again = await chat.open(chat.message("/summarize", { messageId: "m-slash" }));
+    await first.downlink.ended();
+    expect(first.downlink.terminals).toMatchObject([{ failure: { code: "REPLACED" } }]);
+    await again.send(cancels);
+    await again.downlink.ended();
+    const last = await chat.say("/summarize");
+    expect(last.downlink.kinds).toEqual(
+      expect.arrayContaining([
+        "interactionUpdate.summaryCompleted",
+        "conversationCheckpointUpdate",
+        "interactionUpdate.turnEnded",
+      ]),
+    );
+    expect([scripted.turns.length, scripted.summaries.length]).toEqual([1, 2]);
+    expect(stateOf(chat).turns).toEqual(before.turns);
+    await chat.say("two");
+    expect(textOf(scripted.turns.at(-1))).toContain("Short.");
+    expect(scripted.sent.map((sent) => textOf(sent)).join()).not.toContain("/summarize");
+  });
+
   test("of a conversation in which nothing was said it makes none", async ({ node }) => {
     const scripted = models([say("One.")]);
     const chat = new Chat(openRoom(node.store, scripted));

@@ -20,6 +20,7 @@ import { failure } from "./failures.ts";
 import { openFollowUp } from "./follow-up.ts";
 import { inboxKey, urgencyOf } from "./inbox.ts";
 import { LiveRun } from "./live-run.ts";
+import { messageIdOf } from "./message-content.ts";
 import { evictOldest } from "./parked.ts";
 import { resumePointOf } from "./rebuild.ts";
 import { settleFromState, settleResolutions } from "./settle-calls.ts";
@@ -157,6 +158,7 @@ export class CommandHandler {
   #row(activation: Activation, envelope: CommandEnvelope, request: RunRequest, waits: boolean): RunRow {
     const { entropy, clock, settings } = activation.deps;
     const { action } = request;
+    const messageId = messageIdOf(action);
     return {
       runId: entropy.uuid() as RunId,
       traceId: entropy.uuid() as TraceId,
@@ -171,7 +173,7 @@ export class CommandHandler {
       // for a node that is killed while a transport is attached: its clients may never come back
       parkDeadline: clock.now() + settings.parkedRunTtlMs,
       request: envelope.message.raw,
-      ...("message" in action ? { messageId: action.message.messageId } : {}),
+      ...(messageId === undefined ? {} : { messageId }),
       ...(request.agentSessionId ? { agentSessionId: request.agentSessionId } : {}),
     };
   }

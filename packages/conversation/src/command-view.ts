@@ -3,6 +3,7 @@ import type { Action, CommandEnvelope, RunRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { CommandView } from "./decide.ts";
 import { inboxKey } from "./inbox.ts";
+import { messageIdOf } from "./message-content.ts";
 
 /** What the command meets here and now. Reads the store only for what an idle conversation may have in it. */
 export async function viewCommand(
@@ -12,7 +13,7 @@ export async function viewCommand(
 ): Promise<CommandView> {
   const { store } = activation.deps;
   const phase = activation.phase;
-  const messageId = "message" in action ? action.message.messageId : undefined;
+  const messageId = messageIdOf(action);
   const living = [activation.waitingRun, activation.currentRun, activation.lastRun].find(
     (run) => messageId !== undefined && run?.row.messageId === messageId,
   );

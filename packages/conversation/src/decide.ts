@@ -56,8 +56,12 @@ function decideRequest(action: Action, wireRunId: string | undefined, view: Comm
       return view.phase === "idle" ? { kind: "start" } : { kind: "wait", supersede: view.phase === "active" };
     case "resume":
       return decideResume(view);
-    case "summarize":
-      return view.phase === "idle" ? { kind: "start" } : { kind: "wait", supersede: false };
+    case "summarize": {
+      if (action.messageId === undefined)
+        return view.phase === "idle" ? { kind: "start" } : { kind: "wait", supersede: false };
+      const decision = decideMessage(action.messageId, wireRunId, view);
+      return decision.kind === "wait" ? { ...decision, supersede: false } : decision;
+    }
     case "backgroundCompletion":
       if (view.duplicate) return { kind: "finishedTurn" };
       return view.phase === "idle"

@@ -1,5 +1,5 @@
 import { userParts } from "@chartroom/prompting";
-import type { Action, Barrier, BlobId, ContentPart, UserMessage } from "@chartroom/domain";
+import type { Action, Barrier, BlobId, ContentPart, MessageId, UserMessage } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { ClientBlobs } from "./client-state.ts";
 import type { LiveRun } from "./live-run.ts";
@@ -13,6 +13,11 @@ export function keepPrefetched({ wire }: Activation, { request }: LiveRun): void
     wire.blobs.set(id, data);
     wire.hold(id);
   }
+}
+
+/** The message by which the user asked for an action. */
+export function messageIdOf(action: Action): MessageId | undefined {
+  return action.kind === "summarize" ? action.messageId : "message" in action ? action.message.messageId : undefined;
 }
 
 /** The user's messages in an action, first to last. */

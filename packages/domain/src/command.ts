@@ -96,7 +96,8 @@ export type Action =
     }
   | { readonly kind: "resume"; readonly context?: RequestContext }
   | { readonly kind: "cancel"; readonly reason: string; readonly resolutions: readonly CallResolution[] }
-  | { readonly kind: "summarize" }
+  /** `messageId`: of the user message by which it was asked for, if it was. */
+  | { readonly kind: "summarize"; readonly messageId?: MessageId }
   | {
       readonly kind: "startPlan";
       readonly message: UserMessage;

@@ -72,6 +72,24 @@ describe("actions", () => {
     ],
     [{ case: "summarizeAction", value: {} }, { kind: "summarize" }],
     [
+      { case: "userMessageAction", value: { userMessage: { text: " /summarize\n", messageId: "msg-1" } } },
+      { kind: "summarize", messageId: "msg-1" },
+    ],
+    [
+      { case: "userMessageAction", value: { userMessage: { text: "/summarize the file", messageId: "msg-1" } } },
+      { kind: "userMessage", message: { text: "/summarize the file" } },
+    ],
+    [
+      {
+        case: "userMessageAction",
+        value: {
+          userMessage: { text: "/summarize", messageId: "msg-1" },
+          prependUserMessages: [{ text: "first this", messageId: "msg-0" }],
+        },
+      },
+      { kind: "userMessage", message: { text: "/summarize" }, prepend: [{ text: "first this" }] },
+    ],
+    [
       { case: "startPlanAction", value: { userMessage: MESSAGE, isSpec: true } },
       { kind: "startPlan", spec: true, message: { text: "Say hello" } },
     ],

@@ -1,5 +1,5 @@
 import { toBinary } from "@bufbuild/protobuf";
-import type { Action, BlobContent, CallResolution, RequestContext } from "@chartroom/domain";
+import type { Action, BlobContent, CallResolution, RequestContext, UserMessage } from "@chartroom/domain";
 import {
   type ConversationAction,
   ConversationActionSchema,
@@ -107,6 +107,8 @@ function userMessageAction(
 ): Decoded<Action> {
   const message = userMessage(wire.userMessage, source, [1, 1]);
   if (!message.ok) return message;
+  if (asksForSummary(wire, message.value))
+    return ok({ kind: "summarize", ...(message.value.messageId === "" ? {} : { messageId: message.value.messageId }) });
   const queued = onlyPayload(source.bytes, [1]);
   const queuedBytes = queued === undefined ? undefined : fieldPayloads(queued, 4);
   const prepend = [];
@@ -124,6 +126,19 @@ function userMessageAction(
     resolutions: resolutions(wire.interruptedPendingToolCallResolutions),
     ...(plain === undefined ? {} : { plainHistory: toBinary(ConversationHistorySchema, plain) }),
   });
+}
+
+/**
+ * Clients send the slash command as the text of a message (wire section 8.5). With something beside it that the model is to
+ * have, it is a message like any other, so that nothing is dropped.
+ */
+function asksForSummary({ prependUserMessages, conversationHistory }: UserMessageAction, said: UserMessage): boolean {
+  return (
+    said.text.trim() === "/summarize" &&
+    said.attachments.length === 0 &&
+    prependUserMessages.length === 0 &&
+    conversationHistory === undefined
+  );
 }
 
 function injection(
