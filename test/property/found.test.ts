@@ -20,6 +20,14 @@ const found: Readonly<Record<string, readonly Step[]>> = {
       then({ type: "kill" }),
       now({ type: "attach", stream: 4 }),
     ],
+  "a Run whose preparation was given up while the store did not answer keeps its outcome when the store answers": [
+    now({ type: "message", carrier: "A", how: "bare", stream: 4, attach: "before" }),
+    now({ type: "command", carrier: "B", what: "cancel", stream: 1 }),
+    then({ type: "again", carrier: "A", input: 2, stream: 0, original: true, attach: "before" }),
+    now({ type: "command", carrier: "B", what: "unknownAction", stream: 0 }),
+    now({ type: "store", does: "hold" }),
+    now({ type: "time", ms: 61_000 }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

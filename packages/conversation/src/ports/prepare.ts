@@ -54,7 +54,10 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
     mergeBarriers(
       ...barriers,
       head ? { head } : {},
-      accepted ? { runsChanged: [{ runId, status: "running", requestId, generation }] } : { runsOpened: [run.row] },
+      accepted
+        ? // one that was given up meanwhile has its outcome, or gets it next
+          { runsChanged: signal.aborted ? [] : [{ runId, status: "running", requestId, generation }] }
+        : { runsOpened: [run.row] },
     ),
   );
   if (!done) return;
