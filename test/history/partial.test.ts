@@ -193,6 +193,36 @@ describe("reasoning", () => {
     expectAllValid([other]);
   });
 
+  test("HI-16 a vendor that demands reasoning gets some with each answer, whoever gave it; what was sent stays as it was", async ({
+    node,
+  }) => {
+    const models = historyModels(
+      [pass(...thinks("Let me see."), text("Elsewhere."), stops)],
+      [
+        { id: "demo-model", requiresThinking: true },
+        { id: "other", provider: "elsewhere" },
+      ],
+    );
+    const chat = new Chat(openRoom(node.store, models));
+    await chat.say("zero", { model: "other" });
+    models.answer(
+      pass(...thinks("Hm.", FIELD), ...reads("/ws/demo/a.ts"), asks),
+      pass(...reads("/ws/demo/b.ts"), asks),
+      pass(text("One."), stops),
+      say("Two."),
+    );
+    for (const said of ["one", "two"]) await chat.say(said);
+    const mine = models.sent.slice(1);
+    const { messages } = JSON.parse(mine.at(-1)!.bytes.openai) as {
+      messages: readonly { role: string; reasoning_content?: string }[];
+    };
+    const answers = messages.filter(({ role }) => role === "assistant");
+    expect(answers.map((answer) => answer.reasoning_content)).toEqual([" ", "Hm.", " ", " "]);
+    expect(mine.at(-1)!.bytes.openai).toContain("Let me see.");
+    expectPrefixes(mine);
+    expectAllValid(mine);
+  });
+
   test("HI-25 of a round with several calls it stands once, in the field in which it came", async ({ node }) => {
     const second: readonly ModelEvent[] = [
       { type: "call", index: 1, providerId: "call_1" as ProviderCallId, name: "Read" },

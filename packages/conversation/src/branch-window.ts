@@ -64,7 +64,8 @@ export class BranchWindow {
     let projector = this.#projectors.get(key);
     if (!projector) {
       const image = (id: BlobId): Uint8Array | undefined => this.#images.get(id);
-      projector = createProjector({ vendor: provider.id, supportsImages: model.supportsImages, image });
+      const { id: vendor, requiresThinking: requireThinking = false } = provider;
+      projector = createProjector({ vendor, supportsImages: model.supportsImages, requireThinking, image });
       this.#projectors.set(key, projector);
     }
     return projector(messages);

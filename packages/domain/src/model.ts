@@ -120,6 +120,8 @@ export interface ModelLimits {
 export interface ModelProvider {
   /** Unique among the providers; marks the replay state that this one makes (`ReplayState.vendor`), which goes back to it alone. */
   readonly id: string;
+  /** It refuses an assistant message without reasoning: where there is none, its request carries an empty one. */
+  readonly requiresThinking?: boolean;
   stream(request: ModelRequest, limits: ModelLimits, signal: AbortSignal): AsyncIterable<readonly ModelEvent[]>;
 }
 

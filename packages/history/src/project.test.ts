@@ -172,6 +172,11 @@ describe("a poisoned history is healed, the same way each time", () => {
       blocks: [{ type: "thinking", text: "" }, { text: "x" }],
     });
     expect(shown(messages)[1]).toMatchObject({ blocks: [{ text: "x" }] });
+    // reasoning of another vendor is none of this one's
+    const foreign = [user("go"), assistant([{ type: "thinking", text: "hm" }, said("x")]), user("on")];
+    expect(shown(foreign, { requireThinking: true })[1]).toMatchObject({
+      blocks: [{ type: "thinking", text: "" }, { text: "hm" }, { text: "x" }],
+    });
   });
 
   test("halves of surrogate pairs are replaced", () => {

@@ -197,7 +197,8 @@ function startProjection(options: ProjectOptions): Building {
       report("empty-message", id);
       return;
     }
-    if (options.requireThinking === true && !blocks.some((block) => block.type === "thinking")) {
+    // another vendor's reasoning goes as words, which is none
+    if (options.requireThinking === true && !blocks.some((block) => block.type === "thinking" && block.replay)) {
       report("missing-thinking", id);
       blocks.unshift({ type: "thinking", text: "" });
     }

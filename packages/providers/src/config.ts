@@ -36,8 +36,11 @@ export interface OpenAiOptions {
   readonly streamUsage?: boolean;
   /** Send `reasoning_effort` when the client asks for an effort and the model thinks. */
   readonly reasoningEffort?: boolean;
-  /** Give a vendor's own reasoning back in the field in which it came; `omit` for one that refuses it. */
-  readonly reasoningReplay?: "field" | "omit";
+  /**
+   * Give a vendor's own reasoning back in the field in which it came; `omit` for one that refuses it, `required` for one that
+   * refuses an assistant message without.
+   */
+  readonly reasoningReplay?: "field" | "required" | "omit";
 }
 
 /** Anthropic messages, from whichever vendor. */

@@ -34,6 +34,8 @@ export interface ModelSpec {
   readonly images?: boolean;
   /** Another provider than `scripted`: reasoning of the one is none of the other's. */
   readonly provider?: string;
+  /** Its vendor refuses an assistant message without reasoning. */
+  readonly requiresThinking?: boolean;
 }
 
 /** Models whose answers a test writes; the first is the default. */
@@ -45,15 +47,17 @@ export function historyModels(
   let summaries: Answer[] = [say("What was said so far.")];
   const sent: Sent[] = [];
   const infos = specs.map(infoOf);
+  const demanding = new Set(specs.flatMap((spec) => (spec.requiresThinking ? [infoOf(spec).provider] : [])));
   const take = (row: Answer[]): Answer => (row.length > 1 ? row.shift() : row[0]) ?? say("Yes.");
   const providers = new Map(
     infos.map(({ provider }): [string, ModelProvider] => [
       provider,
       {
         id: provider,
+        requiresThinking: demanding.has(provider),
         stream(request, _limits, signal) {
           const summary = request.tools.length === 0;
-          sent.push(sentOf(request, summary));
+          sent.push(sentOf(request, summary, demanding.has(provider)));
           return take(summary ? summaries : queue)(request, signal);
         },
       },
@@ -97,23 +101,29 @@ function infoOf({ id, window = 200_000, images = true, provider = "scripted" }: 
 }
 
 /** Its bytes are written when they are asked for. */
-function sentOf(request: ModelRequest, summary: boolean): Sent {
+function sentOf(request: ModelRequest, summary: boolean, requiresThinking: boolean): Sent {
   let bytes: Sent["bytes"] | undefined;
   return {
     request,
     summary,
     get bytes() {
-      return (bytes ??= bytesOf(request));
+      return (bytes ??= bytesOf(request, requiresThinking));
     },
   };
 }
 
 /** What each adapter would send to a vendor that thinks in a budget (Anthropic) or by effort (OpenAI). */
-function bytesOf(request: ModelRequest): Sent["bytes"] {
+function bytesOf(request: ModelRequest, requiresThinking: boolean): Sent["bytes"] {
   const { id, provider } = request.model;
   const shared = { id: provider, baseUrl: "http://127.0.0.1", apiKey: "none" };
   return {
-    openai: requestBody({ ...shared, kind: "openai", models: [{ id, thinking: "effort" }] }, request),
+    openai: requestBody(
+      {
+        ...{ ...shared, kind: "openai", models: [{ id, thinking: "effort" }] },
+        options: { reasoningReplay: requiresThinking ? "required" : "field" },
+      },
+      request,
+    ),
     anthropic: requestBody({ ...shared, kind: "anthropic", models: [{ id, thinking: "budget" }] }, request),
   };
 }

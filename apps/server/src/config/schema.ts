@@ -85,7 +85,11 @@ const provider = z.discriminatedUnion("kind", [
           promptCacheKey: z.boolean().describe("Send prompt_cache_key."),
           streamUsage: z.boolean().describe("Ask for a usage chunk."),
           reasoningEffort: z.boolean().describe("Send reasoning_effort when a client asks for an effort."),
-          reasoningReplay: z.enum(["field", "omit"]).describe("Whether a vendor's own reasoning goes back to it."),
+          reasoningReplay: z
+            .enum(["field", "required", "omit"])
+            .describe(
+              "A vendor's own reasoning goes back to it; required: with every assistant message, empty or not.",
+            ),
         })
         .partial()
         .optional()

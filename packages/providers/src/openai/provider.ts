@@ -7,6 +7,7 @@ import { toolNames } from "../neutral/wire-name.ts";
 import type { ProviderPorts } from "../provider-ports.ts";
 import { openAiBody, type OpenAiDialect } from "./request.ts";
 import { OpenAiTranslator } from "./translator.ts";
+import { USUAL, VENDORS } from "./vendors.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
 
@@ -22,6 +23,7 @@ export function openAiProvider(
   const dialect = openAiDialect(config);
   return {
     id: config.id,
+    ...(dialect.reasoningReplay === "required" && { requiresThinking: true }),
     stream: (request, limits, signal) =>
       exchange({
         dispatcher,
@@ -44,13 +46,5 @@ function urlOf(config: OpenAiConfig): URL {
 /** How requests to this provider are written. Reasoning goes back to the account that gave it, and to no other. */
 export function openAiDialect(config: OpenAiConfig): Omit<OpenAiDialect, "thinking"> {
   const { id, options = {} } = config;
-  const own = urlOf(config).hostname === "api.openai.com";
-  return {
-    vendor: id,
-    maxTokensField: options.maxTokensField ?? (own ? "max_completion_tokens" : "max_tokens"),
-    promptCacheKey: options.promptCacheKey ?? own,
-    streamUsage: options.streamUsage ?? true,
-    reasoningEffort: options.reasoningEffort ?? true,
-    reasoningReplay: options.reasoningReplay ?? "field",
-  };
+  return { vendor: id, ...USUAL, ...VENDORS.get(urlOf(config).hostname), ...options };
 }

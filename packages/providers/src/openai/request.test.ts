@@ -1,9 +1,10 @@
 import path from "node:path";
-import type { ModelMessage } from "@chartroom/domain";
+import type { ModelBlock, ModelMessage } from "@chartroom/domain";
 import { fc } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { conversations, golden } from "../../test/conversation.ts";
 import { model, request, user } from "../../test/requests.ts";
+import { openAiDialect } from "./provider.ts";
 import { openAiBody, type OpenAiDialect } from "./request.ts";
 
 const dialect: OpenAiDialect = {
@@ -25,6 +26,8 @@ interface WireMessage {
     readonly function: { readonly name: string; readonly arguments: string };
   }[];
   readonly tool_call_id?: string;
+  readonly reasoning_content?: string;
+  readonly reasoning?: string;
 }
 const body = (messages: readonly ModelMessage[], rest: Partial<OpenAiDialect> = {}): string =>
   openAiBody(request({ messages }), { ...dialect, ...rest });
@@ -114,6 +117,55 @@ describe("openAiBody", () => {
       reasoning: "ab",
     });
     expect(wire(body([user("x"), message], { reasoningReplay: "omit" }))[2]).not.toHaveProperty("reasoning");
+  });
+  describe("HI-16: reasoning of earlier messages, by the vendor's rule", () => {
+    const own = (text: string) =>
+      ({ type: "thinking", text, replay: { vendor: dialect.vendor, data: '{"field":"reasoning_content"}' } }) as const;
+    const said = { type: "text", text: "T" } as const;
+    const calls = [{ id: "c", name: "Read", arguments: "{}" }];
+    const answer = (...blocks: readonly ModelBlock[]): ModelMessage => ({ role: "assistant", blocks, calls });
+    const sent = (message: ModelMessage, reasoningReplay: OpenAiDialect["reasoningReplay"]) =>
+      wire(body([user("x"), message], { reasoningReplay }))[2];
+
+    it.each([
+      ["field: as it came, where there is some", "field", "R", undefined, undefined],
+      ["omit: never", "omit", undefined, undefined, undefined],
+      ["required: as it came, and where there is none, or it is blank, a carrier", "required", "R", " ", " "],
+    ] as const)("%s", (_, rule, some, none, blank) => {
+      const field = (message: ModelMessage) => sent(message, rule)?.reasoning_content;
+      expect(field(answer(own("R"), said))).toBe(some);
+      expect(field(answer(said))).toBe(none);
+      // an empty block stands for it in the neutral request; a stranger's reasoning is words, and none of this vendor's
+      expect(field(answer({ type: "thinking", text: "" }, said))).toBe(none);
+      expect(field(answer({ type: "thinking", text: "theirs" }))).toBe(none);
+      if (rule === "required") expect(field(answer(own(""), said))).toBe(blank);
+    });
+
+    it("required: every assistant message has some, and each request is a strict prefix of the next one", () => {
+      fc.assert(
+        fc.property(ids, ({ messages, ends }) => {
+          const bodies = ends.map((end) => body(messages.slice(0, end), { reasoningReplay: "required" }));
+          for (const [n, text] of bodies.entries()) {
+            if (n > 0) expect(text.startsWith(bodies[n - 1]!.slice(0, -"]}".length))).toBe(true);
+            for (const message of wire(text).filter(({ role }) => role === "assistant"))
+              expect((message.reasoning_content ?? "") + (message.reasoning ?? "")).not.toBe("");
+          }
+        }),
+      );
+    });
+
+    it.each([
+      ["https://api.openai.com/v1", "field"],
+      ["https://api.deepseek.com", "required"],
+      ["https://api.moonshot.ai/v1", "required"],
+      ["https://api.moonshot.cn/v1", "required"],
+      ["https://api.kimi.com/coding/v1", "required"],
+      ["https://relay.example/v1", "field"],
+    ] as const)("%s has the rule %s, unless the operator says otherwise", (baseUrl, rule) => {
+      const config = { id: "v", kind: "openai", baseUrl, apiKey: "k" } as const;
+      expect(openAiDialect(config).reasoningReplay).toBe(rule);
+      expect(openAiDialect({ ...config, options: { reasoningReplay: "omit" } }).reasoningReplay).toBe("omit");
+    });
   });
 });
 

@@ -12,7 +12,7 @@ export interface OpenAiDialect {
   readonly promptCacheKey: boolean;
   readonly streamUsage: boolean;
   readonly reasoningEffort: boolean;
-  readonly reasoningReplay: "field" | "omit";
+  readonly reasoningReplay: "field" | "required" | "omit";
   readonly thinking: ThinkingStyle;
 }
 
@@ -98,10 +98,20 @@ function assistant(message: Extract<ModelMessage, { role: "assistant" }>, dialec
     {
       role: "assistant",
       content: texts.length === 0 ? null : texts.join("\n\n"),
-      ...(dialect.reasoningReplay === "field" && Object.fromEntries(reasoning)),
+      ...reasoningFields(reasoning, dialect),
       tool_calls: calls.length === 0 ? undefined : calls,
     },
   ];
+}
+
+/** What carries no reasoning where some is demanded: an empty text is refused like none (case HI-16). */
+const NO_REASONING = " ";
+
+function reasoningFields(own: ReadonlyMap<string, string>, { reasoningReplay }: OpenAiDialect): Json {
+  if (reasoningReplay === "omit") return {};
+  if (reasoningReplay === "field") return Object.fromEntries(own);
+  if (own.size === 0) return { reasoning_content: NO_REASONING };
+  return Object.fromEntries([...own].map(([field, text]) => [field, isBlank(text) ? NO_REASONING : text]));
 }
 
 /** The field in which this vendor's own reasoning came and goes back. */
