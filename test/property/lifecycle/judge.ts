@@ -2,9 +2,9 @@ import { readState, referencedBlobs } from "@chartroom/history";
 import type { Barrier, DomainEvent, FailureCode, ModelRequest, Receipt, RunRow, Terminal } from "@chartroom/domain";
 import type { Carrier } from "../../lifecycle/table.ts";
 import { hasEnded, type MemoryConversation } from "../../support/memory-conversation.ts";
-import { settings, type SimNode } from "./node.ts";
-import type { Frame, SimDownlink } from "./sim-downlink.ts";
-import type { SimStream, World } from "./world.ts";
+import { settings, type ServingNode } from "./node.ts";
+import type { Frame, Link } from "./sim-downlink.ts";
+import type { ClientStream, World } from "./world.ts";
 
 /** Ends of a transport that say nothing about its Run. */
 const ofTransport: readonly FailureCode[] = [
@@ -29,12 +29,14 @@ export class Judge {
   readonly #faults: string[] = [];
   readonly #terminals = new Map<string, string>();
   /** Looked at when the receipts that belong to them have come. */
-  readonly #unjudged: { readonly stream: SimStream; readonly code: string; readonly runs: readonly RunRow[] }[] = [];
+  readonly #unjudged: { readonly stream: ClientStream; readonly code: string; readonly runs: readonly RunRow[] }[] = [];
   #final = false;
   /** What happened that may be the reason of an outcome. */
   readonly causes = new Set<string>();
   /** Runs that each generation was told to carry. */
   readonly #carried = new Map<string, Set<string>>();
+  /** Generations that were answered with an empty finished turn. */
+  readonly #finished = new Set<string>();
   /** Injections that the client was told are queued. */
   readonly queued = new Set<string>();
 
@@ -52,12 +54,12 @@ export class Judge {
   }
 
   /** A terminal tells an outcome that a Run of its generation had in the store at that moment; `false`: not known yet. */
-  #known({ stream, code, runs }: { stream: SimStream; code: string; runs: readonly RunRow[] }): boolean {
-    const { streamId, requestId, generation } = stream.generation;
+  #known({ stream, code, runs }: { stream: ClientStream; code: string; runs: readonly RunRow[] }): boolean {
+    const { streamId } = stream.generation;
+    // an empty finished turn has no Run
+    if (code === "completed" && this.#finished.has(streamId)) return true;
     const carried = this.#carriedBy(stream);
-    const own = runs.filter(
-      (run) => carried.has(run.runId) || (run.requestId === requestId && run.generation === generation),
-    );
+    const own = runs.filter((run) => carried.has(run.runId) || this.#world.isOf(stream, run));
     if (own.length === 0 && !this.#final) return false;
     const says = ({ status, failureCode }: RunRow): boolean =>
       code === "completed" ? status === "completed" : failureCode === code;
@@ -106,14 +108,15 @@ export class Judge {
 
   // -- the process
 
-  event(event: DomainEvent, node: SimNode): void {
+  event(event: DomainEvent, node: ServingNode): void {
     if (node !== this.#world.node) return;
     if (event.type === "chart.error" && !this.causes.has("store")) this.accuse(`chart error: ${event.message}`);
     if (event.type === "chart.unhandled") this.#world.unhandled(event.event, event.state);
   }
 
-  received(stream: SimStream, carrier: Carrier, receipt: Receipt): void {
+  received(stream: ClientStream, carrier: Carrier, receipt: Receipt): void {
     if (receipt.kind === "run") this.#carriedBy(stream).add(receipt.runId);
+    if (receipt.kind === "finishedTurn") this.#finished.add(stream.generation.streamId);
     if (receipt.kind !== "refused") return;
     const { code } = receipt.failure;
     const away = code === "STORE_UNAVAILABLE" || code === "NOT_OWNER" || code === "INTERNAL";
@@ -121,7 +124,7 @@ export class Judge {
     this.accuse(`a command on ${carrier} was refused: ${code}`);
   }
 
-  #carriedBy({ generation }: SimStream): Set<string> {
+  #carriedBy({ generation }: ClientStream): Set<string> {
     const found = this.#carried.get(generation.streamId) ?? new Set();
     this.#carried.set(generation.streamId, found);
     return found;
@@ -129,7 +132,7 @@ export class Judge {
 
   // -- the model
 
-  asked(request: ModelRequest, node: SimNode): void {
+  asked(request: ModelRequest, node: ServingNode): void {
     const open = node.models.open.filter(({ aborted }) => !aborted);
     if (open.length > 0) this.accuse("5: a second model call of the conversation at a time");
     for (const [at, message] of request.messages.entries()) {
@@ -144,7 +147,7 @@ export class Judge {
 
   // -- the wire
 
-  frame(stream: SimStream, downlink: SimDownlink, frame: Frame, node: SimNode): void {
+  frame(stream: ClientStream, downlink: Link, frame: Frame, node: ServingNode): void {
     if (node !== this.#world.node) return;
     switch (frame.kind) {
       case "checkpoint":
@@ -152,11 +155,8 @@ export class Judge {
       case "exec": {
         const { message } = frame.exec;
         const callId = message.value && "toolCallId" in message.value ? message.value.toolCallId : undefined;
-        const row =
-          callId === undefined
-            ? undefined
-            : this.#world.truth.conversation(this.#world.conversationId)?.calls.get(callId);
-        if (row?.status === "settled") this.accuse(`7: call ${callId} has its result and was dispatched again`);
+        if (callId !== undefined && this.#world.isSettled(callId))
+          this.accuse(`7: call ${callId} has its result and was dispatched again`);
         return;
       }
       case "update":
@@ -176,7 +176,7 @@ export class Judge {
     if (missing.length > 0) this.accuse(`2: a checkpoint names ${missing.length} blobs that were not acknowledged`);
   }
 
-  #turnEnded(stream: SimStream, { frames }: SimDownlink): void {
+  #turnEnded(stream: ClientStream, { frames }: Link): void {
     if (this.causes.has("blobs") || this.#isPast(stream)) return;
     let checkpoint = -1;
     let shown = -1;
@@ -191,27 +191,25 @@ export class Judge {
   }
 
   /** A later Run has moved the head: what the stream tells is no longer where the conversation is. */
-  #isPast(stream: SimStream): boolean {
-    const { requestId, generation } = stream.generation;
+  #isPast(stream: ClientStream): boolean {
     const carried = this.#carriedBy(stream);
     const stored = [...(this.#world.truth.conversation(this.#world.conversationId)?.runs.values() ?? [])].at(-1);
     // one that has begun in memory has moved it before its first commit
     const begun = this.#world.node.service.registry.find(this.#world.conversationId)?.currentRun?.row;
-    return [stored, begun].some(
-      (last) => !!last && !carried.has(last.runId) && !(last.requestId === requestId && last.generation === generation),
-    );
+    return [stored, begun].some((last) => !!last && !carried.has(last.runId) && !this.#world.isOf(stream, last));
   }
 
-  ended(stream: SimStream, downlink: SimDownlink, terminal: Terminal, node: SimNode): void {
-    const { truth, conversationId, node: now } = this.#world;
+  ended(stream: ClientStream, downlink: Link, terminal: Terminal, node: ServingNode): void {
+    const { truth, conversationId } = this.#world;
     const { streamId } = stream.generation;
     const code = terminal.kind === "completed" ? "completed" : terminal.failure.code;
     const stored = truth.conversation(conversationId);
-    if (node !== now && stored?.owner !== node.id) this.accuse(`1: a node that was robbed said ${code} on ${streamId}`);
+    if (this.#world.isRobbed(node)) this.accuse(`1: a node that was robbed said ${code} on ${streamId}`);
     if (ofTransport.includes(code as FailureCode)) return;
-    const before = this.#terminals.get(streamId);
+    const life = this.#world.lifeOf(stream);
+    const before = this.#terminals.get(life);
     if (before !== undefined && before !== code) this.accuse(`1: ${streamId} ended as ${before} and as ${code}`);
-    this.#terminals.set(streamId, code);
+    this.#terminals.set(life, code);
     this.#unjudged.push({ stream, code, runs: [...(stored?.runs.values() ?? [])] });
     const last = downlink.frames.findLast((frame) => frame.kind !== "kv" && frame.kind !== "other");
     if (code === "completed" && !(last?.kind === "update" && last.name === "turnEnded"))

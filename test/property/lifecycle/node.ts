@@ -1,11 +1,10 @@
 import { LocalOutputLog } from "@chartroom/cluster";
 import { ConversationService, type ConversationSettings, defaultSettings } from "@chartroom/conversation";
-import type { DomainEvent, Entropy, NodeId } from "@chartroom/domain";
+import type { ConversationStore, DomainEvent, Entropy, NodeId } from "@chartroom/domain";
 import { clientCodec } from "@chartroom/protocol";
 import { createTools } from "@chartroom/tools";
-import type { MemoryTruth } from "../../support/memory-store.ts";
 import { puppetModels, type PuppetModels } from "../../support/puppet-models.ts";
-import type { NodeClock, SimTime } from "./sim-clock.ts";
+import type { NodeClock } from "./sim-clock.ts";
 import { Tap } from "./tap.ts";
 
 /** The product's bounds, but for what would only make the simulated time long. */
@@ -17,30 +16,38 @@ export const settings: ConversationSettings = {
   maxSteps: 60,
 };
 
+export interface NodeParts {
+  readonly id: NodeId;
+  readonly store: ConversationStore;
+  /** Whether its lease has not ended. */
+  readonly holdsLease: () => boolean;
+  readonly clock: NodeClock;
+  readonly entropy: Entropy;
+  readonly onEvent: (event: DomainEvent) => void;
+}
+
 /** One process on the truth: its service, its way to the store, its models, its clock. */
-export class SimNode {
+export class ServingNode {
   readonly id: NodeId;
   readonly tap: Tap;
   readonly models: PuppetModels;
   readonly service: ConversationService;
   readonly clock: NodeClock;
-  readonly #truth: MemoryTruth;
   alive = true;
 
-  constructor(id: string, truth: MemoryTruth, time: SimTime, entropy: Entropy, onEvent: (event: DomainEvent) => void) {
-    this.id = id as NodeId;
-    this.#truth = truth;
-    this.tap = new Tap(truth.node(this.id));
+  constructor({ id, store, holdsLease, clock, entropy, onEvent }: NodeParts) {
+    this.id = id;
+    this.tap = new Tap(store);
     this.models = puppetModels();
-    this.clock = time.node();
+    this.clock = clock;
     this.service = new ConversationService({
       store: this.tap.store,
-      holdsLease: () => truth.lives(this.id),
+      holdsLease,
       log: new LocalOutputLog(),
       tools: createTools(),
       models: this.models.directory,
       codec: clientCodec,
-      clock: this.clock,
+      clock,
       entropy,
       settings,
       events: (event) => {
@@ -50,15 +57,9 @@ export class SimNode {
     this.service.start();
   }
 
-  /** Its lease ends; the process goes on. */
-  expire(): void {
-    this.#truth.expire(this.id);
-  }
-
   /** The process is gone: it asks, writes and says nothing any more. */
   kill(): void {
     this.alive = false;
-    this.expire();
     this.tap.kill();
     this.clock.kill();
   }

@@ -1,11 +1,16 @@
 import type { Coverage } from "./coverage.ts";
 import { perform, type Step } from "./schedule.ts";
-import { World } from "./world.ts";
+import { SimWorld } from "./sim-world.ts";
 import { actions } from "./wire.ts";
+import type { World } from "./world.ts";
+
+/** Carries a schedule out in the simulation. Rejects with what it breaks. */
+export function runSchedule(steps: readonly Step[], coverage: Coverage): Promise<void> {
+  return runIn(new SimWorld(coverage), steps, coverage);
+}
 
 /** Carries a schedule out, looks at the invariants after each event, and at its end that all comes to rest and goes on. */
-export async function runSchedule(steps: readonly Step[], coverage: Coverage): Promise<void> {
-  const world = new World(coverage);
+export async function runIn(world: World, steps: readonly Step[], coverage: Coverage): Promise<void> {
   coverage.schedules++;
   try {
     for (const step of steps) {
@@ -16,10 +21,10 @@ export async function runSchedule(steps: readonly Step[], coverage: Coverage): P
     await comeToRest(world);
     await goOn(world);
     world.judge.finale();
+    await world.finale();
     world.judge.check();
   } finally {
-    world.node.kill();
-    for (const zombie of world.zombies) zombie.kill();
+    await world.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import type { Command } from "../../lifecycle/table.ts";
-import type { Input, SimStream, World } from "./world.ts";
+import type { ClientStream, Input, World } from "./world.ts";
 import { actions, type ActionInit } from "./wire.ts";
 
 /** One thing that happens. Numbers choose among what there is; the rest of the world answers as far as it can at once. */
@@ -254,7 +254,12 @@ async function happen(world: World, event: Event): Promise<void> {
 }
 
 /** The stream for a command: a new one, or one of those that there are; an ended one is used once more. */
-function streamFor(world: World, carrier: "A" | "B", choice: number, attach: Attach = "before"): SimStream | undefined {
+function streamFor(
+  world: World,
+  carrier: "A" | "B",
+  choice: number,
+  attach: Attach = "before",
+): ClientStream | undefined {
   if (carrier === "A") {
     const fresh = world.open(undefined, choice % 2 === 0 ? world.name("wire-") : undefined);
     if (attach === "before") world.attach(fresh);
@@ -263,14 +268,12 @@ function streamFor(world: World, carrier: "A" | "B", choice: number, attach: Att
   const old = world.streams[Math.max(0, world.streams.length - 1 - (choice % 3))];
   if (!old) return undefined;
   if (world.carries(old)) return old;
-  const next = world.open(old.generation.requestId);
-  world.attach(next);
-  return next;
+  return world.next(old);
 }
 
 function give(
   world: World,
-  on: SimStream,
+  on: ClientStream,
   carrier: "A" | "B",
   name: Command,
   make: (marker: string, id: string) => ActionInit,
@@ -298,7 +301,13 @@ function message(world: World, event: Extract<Event, { type: "message" }>): void
     asyncAnswer: actions.asyncAnswer,
   };
   give(world, on, event.carrier, event.how === "bare" ? "userMessage" : event.how, makes[event.how]);
-  if (event.carrier === "A" && event.attach === "after") world.attach(on);
+  if (event.carrier === "A") attachLate(world, on, event.attach);
+}
+
+/** A Run request whose downlink comes after it, or never. */
+function attachLate(world: World, on: ClientStream, attach: Attach): void {
+  if (attach === "after") world.attach(on);
+  if (attach === "never") world.hangUp(on);
 }
 
 function again(world: World, event: Extract<Event, { type: "again" }>): void {
@@ -320,7 +329,7 @@ function again(world: World, event: Extract<Event, { type: "again" }>): void {
       ...(event.original ? { original: input.stream.generation.requestId } : {}),
     })
     .catch(() => undefined);
-  if (event.carrier === "A" && event.attach === "after") world.attach(on);
+  if (event.carrier === "A") attachLate(world, on, event.attach);
 }
 
 function inject(world: World, event: Extract<Event, { type: "inject" }>): void {

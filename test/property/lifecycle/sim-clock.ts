@@ -11,6 +11,12 @@ interface Timer {
 export class SimTime {
   now = 1_800_000_000_000;
   readonly #timers = new Set<Timer>();
+  readonly #settled: () => Promise<void>;
+
+  /** `settled`: when all that could happen without time has happened. */
+  constructor(settled: () => Promise<void> = turn) {
+    this.#settled = settled;
+  }
 
   /** The clock of one process. */
   node(): NodeClock {
@@ -20,7 +26,7 @@ export class SimTime {
   async advance(ms: number): Promise<void> {
     const end = this.now + ms;
     for (;;) {
-      await turn();
+      await this.#settled();
       const next = this.#earliest(end);
       if (!next) break;
       this.#timers.delete(next);

@@ -1,7 +1,7 @@
 import type { Downlink, StreamId, Terminal } from "@chartroom/domain";
 import { agent, fromBinary, type MessageShape, toBinary } from "@chartroom/protocol";
 
-type ServerMessage = MessageShape<typeof agent.AgentServerMessageSchema>;
+export type ServerMessage = MessageShape<typeof agent.AgentServerMessageSchema>;
 export type ServerExec = Extract<ServerMessage["message"], { case: "execServerMessage" }>["value"];
 export type ServerKv = Extract<ServerMessage["message"], { case: "kvServerMessage" }>["value"];
 
@@ -18,8 +18,20 @@ export type Frame =
   | { readonly kind: "abort"; readonly execId: number }
   | { readonly kind: "other"; readonly name: string };
 
+/** A transport as the client has it. */
+export interface Link {
+  /** What came, oldest first. */
+  readonly frames: readonly Frame[];
+  readonly closed: boolean;
+  readonly terminal: Terminal | undefined;
+  /** The connection breaks, and the server notices. */
+  lose(): void;
+  /** The server's process is gone, or the client has hung up and the server does not know. */
+  vanish(): void;
+}
+
 /** A transport's receiving end in the simulation. */
-export class SimDownlink implements Downlink {
+export class SimDownlink implements Downlink, Link {
   readonly streamId: StreamId;
   readonly frames: Frame[] = [];
   terminal: Terminal | undefined;
@@ -54,19 +66,18 @@ export class SimDownlink implements Downlink {
   drop(): void {
     this.closed = true;
   }
-  /** The connection breaks, and the server notices. */
   lose(): void {
     if (this.closed) return;
     this.closed = true;
     for (const listener of this.#lost) listener();
   }
-  /** The server's process is gone, or the client has hung up and the server does not know. */
   vanish(): void {
     this.closed = true;
   }
 }
 
-function frameOf({ message }: ServerMessage): Frame {
+/** What a message of the server is. */
+export function frameOf({ message }: ServerMessage): Frame {
   switch (message.case) {
     case "interactionUpdate":
       return updateOf(message.value.message);

@@ -1,5 +1,4 @@
 import type {
-  CommandEnvelope,
   ConversationId,
   DomainEvent,
   Generation,
@@ -7,38 +6,37 @@ import type {
   Principal,
   Receipt,
   RequestId,
+  RunRow,
   StreamId,
   TeamId,
-  UplinkMessage,
 } from "@chartroom/domain";
 import { type agent, type MessageInitShape } from "@chartroom/protocol";
-import { MemoryTruth } from "../../support/memory-store.ts";
+import type { MemoryConversation } from "../../support/memory-conversation.ts";
 import type { PuppetCall } from "../../support/puppet-models.ts";
-import { turn } from "../../support/turn.ts";
+import type { Carrier, Command } from "../../lifecycle/table.ts";
 import type { Coverage } from "./coverage.ts";
-import type { Command, Carrier } from "../../lifecycle/table.ts";
 import { Judge } from "./judge.ts";
-import { SimNode } from "./node.ts";
+import type { ServingNode } from "./node.ts";
 import { SimTime } from "./sim-clock.ts";
-import { type Frame, type ServerExec, SimDownlink } from "./sim-downlink.ts";
-import { type ActionInit, type ClientInit, runRequest, uplink } from "./wire.ts";
+import type { Frame, Link, ServerExec } from "./sim-downlink.ts";
+import { type ActionInit, type ClientInit, runRequest } from "./wire.ts";
 
-const member = "ada" as MemberId;
-const principal: Principal = { member, team: "team" as TeamId, roles: ["member"] };
+export const member = "ada" as MemberId;
+export const principal: Principal = { member, team: "team" as TeamId, roles: ["member"] };
 
 /** An exec that the client was asked for on one stream. */
 interface OpenExec {
-  readonly stream: SimStream;
+  readonly stream: ClientStream;
   readonly exec: ServerExec;
   state: "open" | "answered" | "aborted";
 }
 
 /** One generation as the client sees it. */
-export interface SimStream {
+export interface ClientStream {
   readonly generation: Generation;
   /** Its wire run id, if the client gave one. */
   readonly wireRunId: string | undefined;
-  readonly downlinks: SimDownlink[];
+  readonly downlinks: Link[];
 }
 
 /** Something that the client sent and wants to find again in the history. */
@@ -48,16 +46,17 @@ export interface Input {
   readonly command: Command;
   readonly messageId: string;
   readonly action: ActionInit;
-  readonly stream: SimStream;
+  readonly stream: ClientStream;
   receipt: Receipt | undefined;
 }
 
-/** A conversation, its client, and the processes that serve it. */
-export class World {
-  readonly conversationId = "conversation-1" as ConversationId;
-  readonly truth = new MemoryTruth();
-  readonly time = new SimTime();
-  readonly streams: SimStream[] = [];
+/** A conversation, its client, and the processes that serve it, in the simulation (`SimWorld`) or over sockets (`WireWorld`). */
+export abstract class World {
+  readonly conversationId: ConversationId;
+  /** The rows of the store. */
+  abstract readonly truth: { conversation(id: string): MemoryConversation | undefined };
+  readonly time = new SimTime(() => this.settle());
+  readonly streams: ClientStream[] = [];
   readonly execs: OpenExec[] = [];
   readonly inputs: Input[] = [];
   readonly judge: Judge;
@@ -65,70 +64,77 @@ export class World {
   readonly blobs = new Map<string, Uint8Array>();
   readonly #coverage: Coverage;
   readonly #unacknowledged: {
-    readonly stream: SimStream;
+    readonly stream: ClientStream;
     readonly id: number;
     readonly blob: string;
     readonly data: Uint8Array;
   }[] = [];
-  node: SimNode;
+  /** The process that serves the client. */
+  abstract node: ServingNode;
   /** Processes that were frozen and go on, though another one has taken over. */
-  readonly zombies: SimNode[] = [];
+  readonly zombies: ServingNode[] = [];
   acknowledges = true;
   state: Uint8Array = new Uint8Array();
+  readonly #mark: string;
   #names = 0;
-  #uuids = 0;
 
-  constructor(coverage: Coverage) {
+  /** `mark`: what the names of this world have and those of no other one on the same store. */
+  constructor(coverage: Coverage, mark = "") {
     this.#coverage = coverage;
+    this.#mark = mark;
+    this.conversationId = `conversation-${mark}1` as ConversationId;
     this.judge = new Judge(this);
-    this.truth.onCommit = (conversation, barrier, before) => this.judge.committed(conversation, barrier, before);
-    this.node = this.#start();
   }
 
   name(prefix: string): string {
-    return `${prefix}${++this.#names}`;
+    return `${prefix}${this.#mark}${++this.#names}`;
   }
 
-  #start(): SimNode {
-    const node = new SimNode(
-      this.name("node-"),
-      this.truth,
-      this.time,
-      {
-        uuid: () => `00000000-0000-7000-8000-${(++this.#uuids).toString(16).padStart(12, "0")}`,
-        random: () => 0.5,
-      },
-      (event: DomainEvent) => this.judge.event(event, node),
-    );
-    node.models.onRequest = (request) => this.judge.asked(request, node);
-    return node;
-  }
+  // -- what a simulation and a server behind sockets do each in their way
 
-  // -- processes
-
+  /** Opens a downlink of a stream. */
+  abstract attach(stream: ClientStream): void;
+  /** The client of a stream that it has just used goes away. */
+  abstract hangUp(stream: ClientStream): void;
+  /** The stream on which an action comes for one whose Run has ended, with its downlink; `undefined`: there is no way. */
+  abstract next(stream: ClientStream): ClientStream | undefined;
+  /** Hands over what begins or steers a Run. */
+  protected abstract submit(
+    stream: ClientStream,
+    carrier: Carrier,
+    message: ClientInit,
+    original: string | undefined,
+  ): Promise<Receipt>;
+  /** Hands over an answer. */
+  protected abstract give(stream: ClientStream, message: ClientInit): void;
   /** The process dies; the client's connections break; another one starts. */
-  kill(): void {
-    this.node.kill();
-    for (const zombie of this.zombies.splice(0)) zombie.kill();
-    for (const { downlinks } of this.streams) for (const downlink of downlinks) downlink.vanish();
-    this.#unacknowledged.length = 0;
-    this.node = this.#start();
-  }
-
+  abstract kill(): Promise<void>;
   /** The process was frozen for too long and goes on; another one serves its clients. */
-  freeze(): void {
-    for (const zombie of this.zombies.splice(0)) zombie.kill();
-    this.node.expire();
-    this.zombies.push(this.node);
-    this.#unacknowledged.length = 0;
-    this.node = this.#start();
+  abstract freeze(): Promise<void>;
+  /** When all that could happen without time has happened. */
+  abstract settle(): Promise<void>;
+  /** Looks at what can be seen only when all has come to rest. */
+  abstract finale(): Promise<void>;
+  abstract close(): Promise<void>;
+
+  /** Whether a Run in the store is of this stream, as far as a client's ids tell. */
+  abstract isOf(stream: ClientStream, run: Pick<RunRow, "requestId" | "generation">): boolean;
+  /** What has one outcome: two terminals of the same name say the same. */
+  abstract lifeOf(stream: ClientStream): string;
+  /** The result of a call was stored before its exec was sent. */
+  abstract isSettled(callId: string): boolean;
+  /** Another process has taken the conversation from it. */
+  abstract isRobbed(node: ServingNode): boolean;
+
+  protected heard(event: DomainEvent, node: ServingNode): void {
+    this.judge.event(event, node);
   }
 
   // -- the client's streams
 
-  open(requestId = this.name("request-"), wireRunId?: string): SimStream {
+  open(requestId = this.name("request-"), wireRunId?: string): ClientStream {
     const generation = 1 + this.streams.filter((stream) => stream.generation.requestId === requestId).length;
-    const stream: SimStream = {
+    const stream: ClientStream = {
       generation: {
         member,
         requestId: requestId as RequestId,
@@ -142,18 +148,9 @@ export class World {
     return stream;
   }
 
-  current({ downlinks }: SimStream): SimDownlink | undefined {
+  current({ downlinks }: ClientStream): Link | undefined {
     const last = downlinks.at(-1);
     return last?.closed === false ? last : undefined;
-  }
-
-  attach(stream: SimStream): void {
-    const downlink = new SimDownlink(stream.generation.streamId);
-    const node = this.node;
-    downlink.onFrame = (frame) => this.#frame(stream, downlink, frame, node);
-    downlink.onTerminal = (terminal) => this.judge.ended(stream, downlink, terminal, node);
-    stream.downlinks.push(downlink);
-    this.#watch(this.node.service.attach(principal, stream.generation, downlink));
   }
 
   /** Replies that the client owes for blobs; `false`: none. */
@@ -161,10 +158,9 @@ export class World {
     const owed = this.#unacknowledged.splice(0);
     for (const { stream, id, blob, data } of owed) {
       this.blobs.set(blob, data);
-      this.#give(
-        stream,
-        uplink({ message: { case: "kvClientMessage", value: { id, message: { case: "setBlobResult", value: {} } } } }),
-      );
+      this.give(stream, {
+        message: { case: "kvClientMessage", value: { id, message: { case: "setBlobResult", value: {} } } },
+      });
     }
     return owed.length > 0;
   }
@@ -173,7 +169,12 @@ export class World {
     return this.#unacknowledged.length > 0;
   }
 
-  #frame(stream: SimStream, downlink: SimDownlink, frame: Frame, node: SimNode): void {
+  /** The server that asked for them is gone. */
+  protected owesNothing(): void {
+    this.#unacknowledged.length = 0;
+  }
+
+  protected frame(stream: ClientStream, link: Link, frame: Frame, node: ServingNode): void {
     if (node === this.node) {
       if (frame.kind === "exec") this.execs.push({ stream, exec: frame.exec, state: "open" });
       if (frame.kind === "abort")
@@ -182,25 +183,22 @@ export class World {
       if (frame.kind === "kv") this.#kv(stream, frame.kv);
       if (frame.kind === "checkpoint") this.state = frame.state;
     }
-    this.judge.frame(stream, downlink, frame, node);
+    this.judge.frame(stream, link, frame, node);
   }
 
-  #kv(stream: SimStream, { id, message }: Extract<Frame, { kind: "kv" }>["kv"]): void {
+  #kv(stream: ClientStream, { id, message }: Extract<Frame, { kind: "kv" }>["kv"]): void {
     if (message.case === "setBlobArgs") {
       const blob = Buffer.from(message.value.blobId).toString("hex");
       this.#unacknowledged.push({ stream, id, blob, data: message.value.blobData });
       if (this.acknowledges) this.acknowledge();
     } else if (message.case === "getBlobArgs") {
       const data = this.blobs.get(Buffer.from(message.value.blobId).toString("hex"));
-      this.#give(
-        stream,
-        uplink({
-          message: {
-            case: "kvClientMessage",
-            value: { id, message: { case: "getBlobResult", value: data ? { blobData: data } : {} } },
-          },
-        }),
-      );
+      this.give(stream, {
+        message: {
+          case: "kvClientMessage",
+          value: { id, message: { case: "getBlobResult", value: data ? { blobData: data } : {} } },
+        },
+      });
     }
   }
 
@@ -208,7 +206,7 @@ export class World {
 
   /** A Run request (A) or an action (B) on a stream. */
   send(
-    stream: SimStream,
+    stream: ClientStream,
     carrier: Carrier,
     command: Command,
     action: ActionInit,
@@ -222,30 +220,15 @@ export class World {
             ...(stream.wireRunId === undefined ? {} : { runId: stream.wireRunId }),
           })
         : { message: { case: "conversationAction", value: { action } } };
-    return this.#submit(stream, carrier, uplink(message), more.original);
+    return this.submit(stream, carrier, message, more.original);
   }
 
-  prewarm(stream: SimStream): void {
+  prewarm(stream: ClientStream): void {
     this.#coverage.hit("prewarm", "A", this.phase);
     const message: ClientInit = {
       message: { case: "prewarmRequest", value: { conversationId: this.conversationId, conversationState: {} } },
     };
-    void this.#submit(stream, "A", uplink(message));
-  }
-
-  #submit(stream: SimStream, carrier: Carrier, message: UplinkMessage, original?: string): Promise<Receipt> {
-    if (message.kind !== "run" && message.kind !== "prewarm" && message.kind !== "action")
-      throw new Error(`not a command: ${message.kind}`);
-    const envelope: CommandEnvelope = {
-      principal,
-      generation: stream.generation,
-      carrier,
-      message,
-      ...(original === undefined ? {} : { originalRequestId: original as RequestId }),
-    };
-    const receipt = this.node.service.submit(envelope);
-    this.#watch(receipt.then((given) => this.judge.received(stream, carrier, given)));
-    return receipt;
+    void this.submit(stream, "A", message, undefined);
   }
 
   /** Answers an exec; how the client does it is its own. */
@@ -260,34 +243,10 @@ export class World {
           : how === "close"
             ? ({ case: "streamClose", value: { id } } as const)
             : ({ case: "heartbeat", value: { id } } as const);
-      return this.#give(stream, uplink({ message: { case: "execClientControlMessage", value: { message: control } } }));
+      return this.give(stream, { message: { case: "execClientControlMessage", value: { message: control } } });
     }
     open.state = "answered";
-    this.#give(stream, resultOf(exec, how));
-  }
-
-  #give(stream: SimStream, message: UplinkMessage): void {
-    const { service } = this.node;
-    switch (message.kind) {
-      case "exec":
-        return this.#watch(service.exec(stream.generation, message.reply));
-      case "execControl":
-        return this.#watch(service.control(stream.generation, message.control));
-      case "kv":
-        return this.#watch(service.kv(stream.generation, message.reply));
-      case "query":
-        return this.#watch(service.query(stream.generation, message.reply));
-      default:
-        throw new Error(`not an answer: ${message.kind}`);
-    }
-  }
-
-  #watch(promise: Promise<unknown>): void {
-    const node = this.node;
-    promise.catch((error: unknown) => {
-      if (node.alive)
-        this.judge.accuse(`the service rejected: ${error instanceof Error ? error.message : String(error)}`);
-    });
+    this.give(stream, resultOf(exec, how));
   }
 
   // -- what the conversation is
@@ -314,7 +273,7 @@ export class World {
     return last !== undefined && last.role !== "assistant";
   }
   /** The gateway's rule: a generation whose Run has ended is over, and what comes on its request id begins the next one. */
-  carries({ generation }: SimStream): boolean {
+  carries({ generation }: ClientStream): boolean {
     const stored = this.truth.conversation(this.conversationId);
     const live = this.node.service.registry.find(this.conversationId);
     const stream = live?.streams.get(generation.streamId);
@@ -326,7 +285,7 @@ export class World {
     );
   }
   /** A wire run id of the Run that a stream carries now. */
-  wireRunId({ generation }: SimStream): string | undefined {
+  wireRunId({ generation }: ClientStream): string | undefined {
     const live = this.node.service.registry.find(this.conversationId);
     const stream = live?.streams.get(generation.streamId);
     return (stream && live?.runs.get(stream.runId))?.row.wireRunIds[0];
@@ -354,15 +313,12 @@ export class World {
   get modelCall(): PuppetCall | undefined {
     return this.node.models.open.at(-1);
   }
-
-  settle(): Promise<void> {
-    return turn();
-  }
 }
 
-function resultOf({ id, execId, message }: ServerExec, how: "ok" | "error"): UplinkMessage {
-  const answer = (result: AnswerInit): UplinkMessage =>
-    uplink({ message: { case: "execClientMessage", value: { id, execId, message: result } } });
+function resultOf({ id, execId, message }: ServerExec, how: "ok" | "error"): ClientInit {
+  const answer = (result: AnswerInit): ClientInit => ({
+    message: { case: "execClientMessage", value: { id, execId, message: result } },
+  });
   if (message.case === "requestContextArgs")
     return answer({
       case: "requestContextResult",
