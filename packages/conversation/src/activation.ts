@@ -37,6 +37,17 @@ import { WireCheckpoint } from "./wire-checkpoint.ts";
 type ConversationActor = ActorRefFrom<typeof conversationMachine>;
 type CursorRunActor = ActorRefFrom<typeof cursorRunMachine>;
 
+/** Who holds the activations of a process. */
+export interface ActivationOwner {
+  /** A conversation has come to rest. */
+  rests(activation: Activation): void;
+  /** An activation is over. */
+  released(activation: Activation): void;
+}
+
+const NO_RUNS: ReadonlyMap<RunId, LiveRun> = new Map();
+const NO_STREAMS: ReadonlyMap<StreamId, ClientStream> = new Map();
+
 /** One conversation in memory, from its activation to its release: the actor, its ports' shared state, its writes. */
 export class Activation {
   readonly deps: ConversationDeps;
@@ -45,12 +56,8 @@ export class Activation {
   readonly conversationId: ConversationId;
   readonly member: MemberId;
   readonly parent: ParentConversationRef | undefined;
-  readonly runs = new Map<RunId, LiveRun>();
-  readonly streams = new Map<StreamId, ClientStream>();
   /** The Run that ended last. */
   lastRun: LiveRun | undefined;
-  /** Called when the conversation has come to rest. */
-  onIdle: (() => void) | undefined;
   /** Rows that wait, by `seq`. */
   readonly inbox: InboxRow[];
   readonly restored = deferred<boolean>();
@@ -58,8 +65,11 @@ export class Activation {
   readonly actor: ConversationActor;
   readonly #writes: FencedWrites;
   readonly #learned: LearnedWindows;
+  readonly #owner: ActivationOwner;
   #value: StateValue = "restoring";
   // made when a Run needs them: most conversations in memory only rest
+  #runs: Map<RunId, LiveRun> | undefined;
+  #streams: Map<StreamId, ClientStream> | undefined;
   #intake: SerialQueue | undefined;
   #seenKeys: Set<string> | undefined;
   #abort: AbortController | undefined;
@@ -75,23 +85,19 @@ export class Activation {
     stored: StoredActivation,
     machine: typeof conversationMachine,
     learned: LearnedWindows,
+    owner: ActivationOwner,
     clock: { setTimeout(fn: (...args: never[]) => void, ms: number): unknown; clearTimeout(id: never): void },
   ) {
     this.deps = deps;
     this.stored = stored;
     this.#learned = learned;
+    this.#owner = owner;
     this.lease = stored.lease;
     this.conversationId = stored.lease.conversationId;
     this.member = stored.lease.member;
     this.parent = stored.parent;
     this.inbox = stored.inbox.filter((row) => row.state === "waiting");
-    this.#writes = new FencedWrites(deps, stored.lease, stored.head, {
-      ended: () => this.#ended,
-      // what is written while the stored state is being decoded leaves it as it is
-      chart: () => (this.#value === "restoring" ? undefined : this.chart()),
-      fenced: () => this.send({ type: "fence.lost" }),
-      unavailable: () => this.send({ type: "store.unavailable" }),
-    });
+    this.#writes = new FencedWrites(deps, stored.lease, stored.head, this);
     this.actor = createActor(machine, {
       id: this.conversationId,
       clock: clock,
@@ -119,6 +125,16 @@ export class Activation {
     );
     this.actor.subscribe({ complete: () => this.#end(), error: (error) => this.#fault(error) });
     this.actor.start();
+  }
+
+  get runs(): ReadonlyMap<RunId, LiveRun> {
+    return this.#runs ?? NO_RUNS;
+  }
+  get streams(): ReadonlyMap<StreamId, ClientStream> {
+    return this.#streams ?? NO_STREAMS;
+  }
+  addRun(run: LiveRun): void {
+    (this.#runs ??= new Map()).set(run.row.runId, run);
   }
 
   /** Idempotency keys that this activation has taken or rejected. */
@@ -206,8 +222,9 @@ export class Activation {
 
   /** The stream of a generation; made when the generation's Run is known. */
   stream(generation: Generation, run: LiveRun): ClientStream {
-    let stream = this.streams.get(generation.streamId);
-    if (!stream) this.streams.set(generation.streamId, (stream = new ClientStream(generation, run.row.runId)));
+    const streams = (this.#streams ??= new Map());
+    let stream = streams.get(generation.streamId);
+    if (!stream) streams.set(generation.streamId, (stream = new ClientStream(generation, run.row.runId)));
     return stream;
   }
 
@@ -245,8 +262,8 @@ export class Activation {
   forgetEnded(beforeMs: number): void {
     for (const [runId, run] of this.runs) {
       if (!run.ended || run === this.lastRun || (run.row.endedAt ?? 0) >= beforeMs) continue;
-      this.runs.delete(runId);
-      for (const [streamId, stream] of this.streams) if (stream.runId === runId) this.streams.delete(streamId);
+      this.#runs?.delete(runId);
+      for (const [streamId, stream] of this.streams) if (stream.runId === runId) this.#streams?.delete(streamId);
     }
   }
 
@@ -302,6 +319,11 @@ export class Activation {
     return { machine: "conversation", version: chartVersion, value: snapshot.value, context: snapshot.context };
   }
 
+  /** What is written while the stored state is being decoded leaves it as it is. */
+  chartToWrite(): PersistedChart | undefined {
+    return this.#value === "restoring" ? undefined : this.chart();
+  }
+
   // -- the actor's own life
 
   #inspect(event: InspectionEvent): void {
@@ -341,7 +363,7 @@ export class Activation {
         "rest",
         this.commit(() => ({})),
       );
-    this.onIdle?.();
+    this.#owner.rests(this);
   }
 
   #fault(error: unknown): void {
@@ -372,6 +394,8 @@ export class Activation {
     else this.deps.events({ type: "conversation.passivated", conversationId: this.conversationId });
     this.deps.log.drop(this.conversationId);
     this.restored.resolve(false);
+    // before all that wait for it
+    queueMicrotask(() => this.#owner.released(this));
     this.released.resolve();
   }
 }

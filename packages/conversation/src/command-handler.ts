@@ -121,7 +121,7 @@ export class CommandHandler {
       }
       run.accepted.resolve(true);
     }
-    activation.runs.set(row.runId, run);
+    activation.addRun(run);
     const current = activation.currentRun;
     const { parkedRunTtlMs } = activation.deps.settings;
     activation.send({

@@ -42,21 +42,20 @@ export class ConversationService implements Conversations {
 
   constructor(deps: ConversationDeps) {
     this.#deps = deps;
-    this.registry = new Registry(deps);
+    this.registry = new Registry(deps, {
+      activated: (activation) => void activation.restored.promise.then(() => this.#countRestored(activation)),
+      rests: (activation) => activation.beside("opening from the inbox", this.#handler.openWaiting(activation)),
+      released: (activation) => {
+        for (const run of activation.runs.values()) run.release();
+        this.#streams.forget(activation);
+      },
+    });
     this.#capacity = new Capacity({
       perProcess: deps.settings.maxOpenRuns,
       perMember: deps.settings.maxOpenRunsPerMember,
     });
     this.#handler = new CommandHandler(this.#capacity, this.#streams);
     this.#sweeper = new Sweeper(deps, this.registry, this.#streams);
-    this.registry.onActivated = (activation) => {
-      activation.onIdle = () => activation.beside("opening from the inbox", this.#handler.openWaiting(activation));
-      void activation.restored.promise.then(() => this.#countRestored(activation));
-      void activation.released.promise.then(() => {
-        for (const run of activation.runs.values()) run.release();
-        this.#streams.forget(activation);
-      });
-    };
   }
 
   /** Runs that came back from the store count again; they are never refused. */

@@ -6,17 +6,26 @@ export interface Deferred<T> {
 }
 
 export function deferred<T>(): Deferred<T> {
-  let settle!: (value: T) => void;
-  let settled = false;
-  const promise = new Promise<T>((resolve) => (settle = resolve));
-  return {
-    promise,
-    get settled() {
-      return settled;
-    },
-    resolve(value) {
-      settled = true;
-      settle(value);
-    },
-  };
+  return new OpenPromise<T>();
+}
+
+/** A class, since every conversation in memory holds some: an object with a getter of its own is many times as large. */
+class OpenPromise<T> implements Deferred<T> {
+  readonly promise: Promise<T>;
+  /** Gone once it has settled. */
+  #settle: ((value: T) => void) | undefined;
+
+  constructor() {
+    this.promise = new Promise<T>((resolve) => (this.#settle = resolve));
+  }
+
+  get settled(): boolean {
+    return this.#settle === undefined;
+  }
+
+  resolve(value: T): void {
+    const settle = this.#settle;
+    this.#settle = undefined;
+    settle?.(value);
+  }
 }

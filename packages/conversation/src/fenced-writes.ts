@@ -7,11 +7,10 @@ export type Committed = Extract<CommitResult, { kind: "committed" }>;
 
 /** What the writes need of their activation. */
 export interface WritesHost {
-  ended(): boolean;
-  /** `undefined`: the stored one stays. */
-  chart(): PersistedChart | undefined;
-  fenced(): void;
-  unavailable(): void;
+  readonly ended: boolean;
+  /** The chart that a barrier writes; `undefined`: the stored one stays. */
+  chartToWrite(): PersistedChart | undefined;
+  send(event: { readonly type: "fence.lost" | "store.unavailable" }): void;
 }
 
 /** The writes of one activation, one after the other, each with the chart and the journal, all under the fence. */
@@ -51,21 +50,21 @@ export class FencedWrites {
   /** Retries in place while the database is away, within the bound; then the host is told. */
   commit(make: () => Barrier): Promise<Committed | undefined> {
     return this.#queue.run(async () => {
-      if (this.#host.ended()) return undefined;
+      if (this.#host.ended) return undefined;
       const { clock, settings } = this.#deps;
       const since = clock.now();
       const barrier = make();
       for (let pause = 50; ; pause = Math.min(pause * 2, 1_000)) {
         const result = await this.#attempt(barrier);
-        if (this.#host.ended()) return undefined;
+        if (this.#host.ended) return undefined;
         if (result.kind === "committed") return result;
         if (result.kind === "fenced") {
-          this.#host.fenced();
+          this.#host.send({ type: "fence.lost" });
           return undefined;
         }
         this.#deps.events({ type: "store.unavailable", sinceMs: clock.now() - since });
         if (clock.now() - since >= settings.storeRetryMs) {
-          this.#host.unavailable();
+          this.#host.send({ type: "store.unavailable" });
           return undefined;
         }
         await new Promise<void>((resume) => clock.setTimeout(resume, pause));
@@ -74,7 +73,7 @@ export class FencedWrites {
   }
 
   async #attempt(barrier: Barrier): Promise<CommitResult> {
-    const chart = this.#host.chart();
+    const chart = this.#host.chartToWrite();
     const journal = this.journal.pending;
     const heads = this.#deliveredHeads.slice();
     const runs = this.#deliveredRuns.slice();

@@ -37,7 +37,7 @@ export function openFollowUp(activation: Activation, ended: LiveRun, goesOn: boo
   return {
     barrier: { runsOpened: [row] },
     announce() {
-      activation.runs.set(row.runId, next);
+      activation.addRun(next);
       next.release = ended.release;
       ended.release = () => undefined;
       activation.send({

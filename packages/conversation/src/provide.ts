@@ -36,7 +36,7 @@ export function provideCharts(deps: ConversationDeps, find: FindActivation): typ
       streamIdleLimit: () => longest,
     },
   });
-  return conversationMachine.provide({
+  const machine = conversationMachine.provide({
     actors: {
       restore: bindRestore(find),
       prepare: bindPort("prepare", find, prepare),
@@ -70,4 +70,12 @@ export function provideCharts(deps: ConversationDeps, find: FindActivation): typ
       closeLimit: () => clamp(deps.settings.closeMs),
     },
   });
+  const transition = machine.transition.bind(machine);
+  machine.transition = (...args) => {
+    const next = transition(...args);
+    // each assign leaves a context that takes seven times the memory of a copy; one that rests keeps it for long
+    if (next.value === "idle") next.context = { ...next.context };
+    return next;
+  };
+  return machine;
 }

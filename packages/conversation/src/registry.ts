@@ -1,5 +1,5 @@
 import type { ConversationId, Failure, MemberId, ParentConversationRef } from "@chartroom/domain";
-import { Activation } from "./activation.ts";
+import { Activation, type ActivationOwner } from "./activation.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { failure } from "./failures.ts";
 import { LearnedWindows } from "./learned-windows.ts";
@@ -9,8 +9,16 @@ export type Found =
   | { readonly ok: true; readonly activation: Activation }
   | { readonly ok: false; readonly failure: Failure };
 
+/** Who hears of the activations. */
+export interface RegistryWatch {
+  /** Before it starts. */
+  activated(activation: Activation): void;
+  rests(activation: Activation): void;
+  released(activation: Activation): void;
+}
+
 /** The conversations in this process's memory: a Map of root actors. Activates on demand, lets go on passivation. */
-export class Registry {
+export class Registry implements ActivationOwner {
   readonly #deps: ConversationDeps;
   readonly #chart: ReturnType<typeof provideCharts>;
   readonly #learned = new LearnedWindows();
@@ -18,11 +26,11 @@ export class Registry {
   readonly #opening = new Map<ConversationId, Promise<Found>>();
   /** Conversations of this node that left memory because the store was away, with their members. */
   readonly #abandoned = new Map<ConversationId, MemberId>();
-  /** Called for each activation before it starts. */
-  onActivated: ((activation: Activation) => void) | undefined;
+  readonly #watch: RegistryWatch;
 
-  constructor(deps: ConversationDeps) {
+  constructor(deps: ConversationDeps, watch: RegistryWatch) {
     this.#deps = deps;
+    this.#watch = watch;
     this.#chart = provideCharts(deps, (id) => this.#live.get(id as ConversationId));
   }
 
@@ -92,10 +100,10 @@ export class Registry {
       case "unavailable":
         return { ok: false, failure: failure("STORE_UNAVAILABLE") };
       case "active": {
-        const activation = new Activation(this.#deps, result.activation, this.#chart, this.#learned, this.#deps.clock);
+        const { clock } = this.#deps;
+        const activation = new Activation(this.#deps, result.activation, this.#chart, this.#learned, this, clock);
         this.#live.set(conversationId, activation);
-        void activation.released.promise.then(() => this.#gone(activation));
-        this.onActivated?.(activation);
+        this.#watch.activated(activation);
         activation.start();
         this.#deps.events({
           type: "conversation.activated",
@@ -109,7 +117,16 @@ export class Registry {
     }
   }
 
-  async #gone(activation: Activation): Promise<void> {
+  rests(activation: Activation): void {
+    this.#watch.rests(activation);
+  }
+
+  released(activation: Activation): void {
+    void this.#letGo(activation);
+    this.#watch.released(activation);
+  }
+
+  async #letGo(activation: Activation): Promise<void> {
     if (this.#live.get(activation.conversationId) === activation) this.#live.delete(activation.conversationId);
     await activation.written();
     const { release } = activation.context;

@@ -144,7 +144,7 @@ function revive(activation: Activation, row: RunRow, all: readonly RunRow[]): vo
   run.accepted.resolve(true);
   run.restored = true;
   run.opener = openerOf(activation, row);
-  activation.runs.set(row.runId, run);
+  activation.addRun(run);
 }
 
 /** The inbox row that a follow-up is opened for; none: a Run request opened it. */
