@@ -19,6 +19,8 @@ export async function killable(
   url: string,
   answer: (body: string) => StubAnswer,
   limits: Readonly<Record<string, number>> = {},
+  /** Further fields of the vendor's model. */
+  model: Readonly<Record<string, unknown>> = {},
 ): Promise<Killable> {
   const vendor = await openAiStub((_request, body) => answer(body));
   const looker = openStore({ url, nodeId: `look-${randomBytes(4).toString("hex")}` as NodeId, clock: systemClock });
@@ -31,7 +33,13 @@ export async function killable(
         databaseUrl: url,
         config: {
           providers: [
-            { id: "stub", kind: "openai", baseUrl: vendor.url, apiKey: "env:STUB_KEY", models: [{ id: "demo-model" }] },
+            {
+              id: "stub",
+              kind: "openai",
+              baseUrl: vendor.url,
+              apiKey: "env:STUB_KEY",
+              models: [{ id: "demo-model", ...model }],
+            },
           ],
           demoModel: false,
           limits,
