@@ -1,7 +1,8 @@
 import { agent, blobIdBytes, blobId, fromBinary, toBinary } from "@chartroom/protocol";
-import type { ConversationId, ConversationStore } from "@chartroom/domain";
+import type { Clock, ConversationId, ConversationStore } from "@chartroom/domain";
 import { textTokens } from "@chartroom/history";
 import { describe, expect } from "vitest";
+import { systemClock } from "../support/clock.ts";
 import { commitGate } from "../support/commit-gate.ts";
 import { type Room, openRoom } from "../support/room.ts";
 import { call, hang, say } from "../support/scripted-provider.ts";
@@ -117,6 +118,39 @@ describe("a client that goes back", () => {
     expect(textOf(models.sent[1])).toContain("First answer.");
     expectPrefixes(models.sent);
     expect(relations(room)).toEqual(["new", "stale"]);
+  });
+
+  test("HI-10 a message that crosses a checkpoint on its way drops no turn; one that was sent after it came goes back", async ({
+    node,
+  }) => {
+    let late = 0;
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + late };
+    const models = historyModels();
+    const room = openRoom(node.store, models, { clock });
+    const across = async (afterMs: number): Promise<string> => {
+      const chat = new Chat(room);
+      models.answer(say("One."), call({ name: "Shell", args: { command: "sleep 60" } }), say("Two."));
+      await chat.say("one");
+      const before = chat.state;
+      const live = await chat.stream().attach();
+      const takes = live.downlink.onMessage;
+      live.downlink.onMessage = (message) => {
+        // its client is 80 ms away
+        if (message.message.case === "kvServerMessage") late += 80;
+        takes?.(message);
+      };
+      await live.send(chat.message("run it"));
+      await sees(live, "conversationCheckpointUpdate");
+      late += afterMs;
+      chat.state = before;
+      await chat.say("instead");
+      return textOf(models.sent.at(-1));
+    };
+    const crossed = await across(0);
+    expect(crossed).toContain("run it");
+    expect(crossed).toContain("another run of this conversation took over");
+    expect(await across(5_000)).not.toContain("run it");
+    expect(relations(room)).toEqual(["new", "continue", "stale", "new", "continue", "rewind"]);
   });
 
   test("HI-11 a state that lost entries: ours win, no turn is dropped, and it is told", async ({ node }) => {

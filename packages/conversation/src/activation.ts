@@ -25,6 +25,7 @@ import { chartVersion } from "./chart-version.ts";
 import { ClientStream, type StreamAppend } from "./client-stream.ts";
 import { ConversationHistory } from "./conversation-history.ts";
 import type { ConversationDeps } from "./deps.ts";
+import { Deliveries } from "./deliveries.ts";
 import { deferred } from "./deferred.ts";
 import { FencedWrites, type Committed } from "./fenced-writes.ts";
 import { failure, isUnavailable, terminalOf } from "./failures.ts";
@@ -77,7 +78,7 @@ export class Activation {
   #wire: WireCheckpoint | undefined;
   #window: BranchWindow | undefined;
   #cache: CacheWatch | undefined;
-  readonly #deliveries: CheckpointId[] = [];
+  #deliveries: Deliveries | undefined;
   #ended = false;
 
   constructor(
@@ -269,18 +270,13 @@ export class Activation {
 
   // -- writes
 
-  /** How many checkpoints have been delivered: what a command that comes now may know of. */
-  get deliveries(): number {
-    return this.#deliveries.length;
-  }
-  /** Checkpoints that were delivered after so many. */
-  deliveredSince(count: number): ReadonlySet<CheckpointId> {
-    return new Set(this.#deliveries.slice(count));
+  get deliveries(): Deliveries {
+    return (this.#deliveries ??= new Deliveries());
   }
 
-  /** A checkpoint went out and its blobs are acknowledged; written with the next barrier. */
-  delivered(head: CheckpointId): void {
-    this.#deliveries.push(head);
+  /** A checkpoint went out on a stream with this round trip and its blobs are acknowledged; written with the next barrier. */
+  delivered(head: CheckpointId, roundTripMs = 0): void {
+    this.deliveries.add(head, this.deps.clock.now(), roundTripMs);
     this.history.markDelivered(head);
     this.#writes.delivered(head);
   }

@@ -45,10 +45,13 @@ async function writeLacking(activation: Activation, stream: ClientStream): Promi
         continue;
       }
       if (!(await stream.writable())) return false;
+      const writtenAt = deps.clock.now();
       taken.push(
         stream.setBlob(id, blob, deps.codec).then((acknowledged) => {
-          if (acknowledged) wire.hold(id);
-          return acknowledged;
+          if (!acknowledged) return false;
+          stream.roundTrip(deps.clock.now() - writtenAt);
+          wire.hold(id);
+          return true;
         }),
       );
       written += blob.byteLength;

@@ -127,6 +127,6 @@ async function publish(activation: Activation, run: LiveRun, state: Uint8Array, 
   if (!(await giveBlobs(activation, stream)) || !stream.attached) return false;
   activation.append(run, "checkpoint", activation.deps.codec.checkpoint(state), { checkpoint: head });
   run.logged = head;
-  activation.delivered(head);
+  activation.delivered(head, stream.roundTripMs);
   return true;
 }

@@ -168,7 +168,7 @@ const stateOf = (run: LiveRun): Uint8Array | undefined =>
 /** What came with the state: an edit of its message is a branch, whatever was delivered, and what was delivered later is unseen. */
 function saidIn(activation: Activation, run: LiveRun): Said {
   const { action } = run.request;
-  const unseen = run.restored ? endedSince(activation, run) : activation.deliveredSince(run.heard);
+  const unseen = run.restored ? endedSince(activation, run) : activation.deliveries.since(run.heard);
   return { message: "message" in action ? action.message : undefined, unseen };
 }
 

@@ -43,6 +43,7 @@ export class ClientStream implements OutputReader {
   /** The Run that the stream carries now; a follow-up takes it over. */
   runId: RunId;
   subscription: OutputSubscription | undefined;
+  #roundTripMs: number | undefined;
   /** The newest checkpoint that was on its way to this stream, acknowledged or not. */
   offered: CheckpointId | undefined;
   #downlink: Downlink | undefined;
@@ -72,7 +73,7 @@ export class ClientStream implements OutputReader {
   get downlink(): Downlink | undefined {
     return this.#downlink;
   }
-  /** The terminal went out to an attached transport. */
+  /** The terminal went out to the transport that was attached last. */
   get delivered(): boolean {
     return this.#terminalWritten;
   }
@@ -80,6 +81,7 @@ export class ClientStream implements OutputReader {
   take(downlink: Downlink): void {
     this.#downlink = downlink;
     this.#full = false;
+    this.#terminalWritten = false;
     downlink.onDrain(() => {
       if (this.#downlink !== downlink) return;
       this.#full = false;
@@ -224,6 +226,14 @@ export class ClientStream implements OutputReader {
   /** The acknowledgement of a blob that was written to this stream; `undefined`: it was not. */
   acknowledgement(blob: BlobId): Promise<boolean> | undefined {
     return this.#sent.get(blob)?.promise;
+  }
+
+  /** The shortest time in which an answer has come; 0: none has. */
+  get roundTripMs(): number {
+    return this.#roundTripMs ?? 0;
+  }
+  roundTrip(ms: number): void {
+    this.#roundTripMs = Math.min(ms, this.#roundTripMs ?? ms);
   }
 
   /** Writes a blob to the client, at most once per stream; `true` when it is acknowledged. A late acknowledgement counts. */

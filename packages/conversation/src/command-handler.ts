@@ -41,7 +41,7 @@ export class CommandHandler {
 
   /** The receipt is given after the write that it depends on; later commands do not wait for that. */
   async handle(activation: Activation, envelope: CommandEnvelope): Promise<Receipt> {
-    const heard = activation.deliveries;
+    const heard = activation.deliveries.heardAt(activation.deps.clock.now());
     const later = await activation.intake.run(() => this.#decide(activation, envelope, heard));
     return later();
   }

@@ -60,7 +60,7 @@ export class LiveRun {
   continues: RunId | undefined;
   /** The same input was answered before and delivered: the user wants it anew. */
   again = false;
-  /** `Activation.deliveries` when its command came: its client spoke without the later ones. */
+  /** How many of `Activation.deliveries` its client knew when its command came; it spoke without the later ones. */
   heard = 0;
   /** A context from elsewhere than its own request: a claim's, or that of the Run before on the same stream. */
   knownContext: RequestContext | undefined;
