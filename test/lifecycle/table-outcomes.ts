@@ -12,6 +12,8 @@ export interface Trial {
   readonly given: Given;
   readonly receipt: Receipt;
   readonly marker: string;
+  /** How often it was given. */
+  readonly times: number;
   readonly runsBefore: readonly RunRow[];
   readonly droppedBefore: number;
   readonly callsBefore: number;
@@ -38,8 +40,14 @@ export function injectionStates(stage: Stage): readonly string[] {
   );
 }
 
-/** The first Run as it would have been without the command, and no Run besides. */
+/** The first Run lived when the command came, or was over. */
+function lived({ runsBefore }: Trial, expected: boolean): void {
+  expect(runsBefore[0]?.endedAt === undefined, "the first Run lived when the command came").toBe(expected);
+}
+
+/** The first Run as it would have been without the command, and no Run besides. What the command brought is nowhere. */
 function untouched(trial: Trial): void {
+  if (trial.marker !== "") expect(trial.stage.runsWith(trial.marker)).toEqual([]);
   expect(statuses(trial.runs)).toEqual(trial.state === "idle" ? statuses(trial.runsBefore) : ["completed"]);
   expect(trial.runs.map(({ runId }) => runId)).toEqual(trial.runsBefore.map(({ runId }) => runId));
   if (trial.state !== "idle") {
@@ -53,10 +61,15 @@ function logged(trial: Trial): void {
   expect(trial.stage.dropped.length, "a line in the log").toBeGreaterThan(trial.droppedBefore);
 }
 
+function unlogged(trial: Trial): void {
+  expect(trial.stage.dropped.length, "no line in the log").toBe(trial.droppedBefore);
+}
+
 /** One Run came to be besides the first, with the content of the command, and it ended well. */
-function another(trial: Trial, first: string, on: RoomStream): void {
+function another(trial: Trial, first: string, on: RoomStream, kind: RunRow["kind"] = "turn"): void {
   const { runs, runsBefore, stage, marker } = trial;
   const [, second] = runs;
+  expect(second?.kind).toBe(kind);
   expect(runsBefore).toHaveLength(1);
   expect(statuses(runs)).toEqual([first, "completed"]);
   if (marker !== "") expect(stage.runsWith(marker)).toEqual([second?.runId]);
@@ -93,10 +106,16 @@ export const CHECKS: Readonly<
 > = {
   starts(trial) {
     another(trial, trial.runsBefore[0]?.status ?? "", trial.given.stream);
+    lived(trial, false);
+    // a resume has nothing to say, all else says it in the new Run, behind what was said before
+    if (!trial.command.startsWith("resume")) expect(saidBySecond(trial)).not.toEqual([]);
+    if (trial.runs[1]?.messageId !== undefined) expect(saidBySecond(trial)).toContain("user");
+    if (trial.runs[0]?.status === "completed") expect(lastRequest(trial)).toContain("first answer");
     if (trial.receipt.kind !== "acknowledged") expect(runOf(trial)).toBe(trial.runs[1]?.runId);
   },
   supersedes(trial) {
     another(trial, "superseded", trial.given.stream);
+    lived(trial, true);
     expect(runOf(trial)).toBe(trial.runs[1]?.runId);
     expect(terminals(trial.stage.stream)).toEqual(["SUPERSEDED"]);
     const [first, second] = trial.runs;
@@ -106,12 +125,14 @@ export const CHECKS: Readonly<
   },
   waitsThenStarts(trial) {
     another(trial, "completed", trial.given.stream);
+    lived(trial, true);
     expect(runOf(trial)).toBe(trial.runs[1]?.runId);
     expect(terminals(trial.stage.stream)).toEqual(["completed"]);
     expect(trial.atOnce).toMatchObject({ modelStopped: false, callAborted: false });
   },
   claims(trial) {
     const { runs, runsBefore, stage, given } = trial;
+    lived(trial, true);
     expect(statuses(runs)).toEqual(["completed"]);
     expect(runOf(trial)).toBe(runsBefore[0]?.runId ?? runs[0]?.runId);
     expect(terminals(stage.stream)).toEqual(["REPLACED"]);
@@ -125,6 +146,7 @@ export const CHECKS: Readonly<
   },
   answeredFromStore(trial) {
     const { runs, runsBefore, stage, given, callsBefore } = trial;
+    lived(trial, false);
     expect(runs).toHaveLength(runsBefore.length);
     expect(stage.models.calls).toHaveLength(callsBefore);
     expect(runOf(trial)).toBe(runs[0]?.runId);
@@ -134,14 +156,15 @@ export const CHECKS: Readonly<
   },
   continues(trial) {
     another(trial, "failed", trial.given.stream);
-    const last = JSON.stringify(trial.stage.models.calls.at(-1)?.request.messages);
+    expect(saidBySecond(trial)).not.toContain("user");
+    const last = lastRequest(trial);
     expect(last.split("alpha")).toHaveLength(2);
     expect(last).toContain("half ");
   },
   runsAnew(trial) {
     another(trial, "completed", trial.given.stream);
     expect(trial.given.stream.downlink.text).toBe("Done.");
-    expect(JSON.stringify(trial.stage.models.calls.at(-1)?.request.messages)).not.toContain("first answer");
+    expect(lastRequest(trial)).not.toContain("first answer");
   },
   softInterrupt(trial) {
     joined(trial);
@@ -193,11 +216,12 @@ export const CHECKS: Readonly<
     expect(injectionStates(stage)).toEqual(["queuedForNextTurn", "delivered"]);
   },
   rejected(trial) {
+    expect(trial.marker, "only what brings something can be rejected").not.toBe("");
     untouched(trial);
     taken(trial);
+    unlogged(trial);
     if (trial.state === "idle") return;
     expect(injectionStates(trial.stage)).toEqual(["rejected"]);
-    expect(trial.stage.runsWith(trial.marker)).toEqual([]);
   },
   cancels(trial) {
     const { runs, stage, given, receipt } = trial;
@@ -212,10 +236,13 @@ export const CHECKS: Readonly<
   acknowledged(trial) {
     untouchedBut(trial);
     taken(trial);
+    // of a subagent that is not there the log says so
+    if (trial.command !== "cancelSubagent") unlogged(trial);
   },
   finishedTurn(trial) {
     untouchedBut(trial);
     finishedTurn(trial);
+    unlogged(trial);
   },
   finishedTurnLogged(trial) {
     untouched(trial);
@@ -224,9 +251,13 @@ export const CHECKS: Readonly<
   },
   logged(trial) {
     untouched(trial);
+    taken(trial);
     logged(trial);
   },
   applied(trial) {
+    lived(trial, true);
+    expect(["checkpointing", "finalizing"], "the Run takes results").not.toContain(trial.state);
+    // an active Run whose call is not open
     if (trial.state !== "waitingTools") return CHECKS.dropped(trial);
     untouched(trial);
     taken(trial);
@@ -241,9 +272,11 @@ export const CHECKS: Readonly<
     expect(trial.stage.runsWith("beta")).toHaveLength(0);
   },
   summarizes(trial) {
+    lived(trial, false);
     summarized(trial, trial.runsBefore[0]?.status ?? "");
   },
   waitsThenSummarizes(trial) {
+    lived(trial, true);
     summarized(trial, "completed");
     expect(terminals(trial.stage.stream)).toEqual(["completed"]);
     expect(trial.atOnce).toMatchObject({ modelStopped: false, callAborted: false });
@@ -272,16 +305,27 @@ function told({ stage, marker }: Trial): void {
   expect(appended.length).toBeLessThanOrEqual(1);
 }
 
+/** Where what the second Run brought in comes from, message by message. */
+function saidBySecond({ stage, runs }: Trial): readonly string[] {
+  return stage.messages.flatMap(({ role, runId, origin }) =>
+    role === "user" && runId === runs[1]?.runId ? [origin] : [],
+  );
+}
+
+function lastRequest({ stage }: Trial): string {
+  return JSON.stringify(stage.models.calls.at(-1)?.request.messages);
+}
+
 /** Untouched, but for a completion that was given before and is now the Run's, or opened one. */
 function untouchedBut(trial: Trial): void {
   if (trial.marker === "") return untouched(trial);
+  expect(trial.times).toBeGreaterThan(1);
   expect(trial.stage.runsWith(trial.marker)).toHaveLength(1);
   expect(trial.runs.every(({ status }) => status === "completed")).toBe(true);
 }
 
 function summarized(trial: Trial, first: string): void {
-  another(trial, first, trial.given.stream);
-  expect(trial.runs[1]?.kind).toBe("summarize");
+  another(trial, first, trial.given.stream, "summarize");
   const kinds = kindsOf(trial.given.stream).filter(
     (kind) => kind !== "kvServerMessage.setBlobArgs" && kind !== "interactionUpdate.heartbeat",
   );
