@@ -2,7 +2,7 @@ import type { ModelEvent, ProviderCallId } from "@chartroom/domain";
 import { describe, expect } from "vitest";
 import { test } from "../support/database.ts";
 import { mortalStore } from "../support/mortal-store.ts";
-import { openRoom } from "../support/room.ts";
+import { openRoom, type RoomStream } from "../support/room.ts";
 import { type Answer, hang, say } from "../support/scripted-provider.ts";
 import { cancels, Chat, saysNow, sees } from "./support/chat.ts";
 import { historyModels } from "./support/models.ts";
@@ -153,6 +153,69 @@ describe("what was shown stays in history", () => {
     expect(textOf(last)).not.toContain("a.ts");
     expect(textOf(last)).toContain("content of /ws/demo/b.ts");
     expectPrefixes(models.sent);
+    expectAllValid(models.sent);
+  });
+});
+
+describe("what was said stays in history", () => {
+  /** A message whose Run cannot be prepared: its client is asked for a context and does not answer. */
+  const unprepared = async (chat: Chat, said: string): Promise<RoomStream> => {
+    const stream = await chat.open(
+      chat.message(said, { messageId: `m-${said}`, action: { requestContext: undefined } }),
+    );
+    await sees(stream, "execServerMessage.requestContextArgs");
+    return stream;
+  };
+
+  test("LC-01 a message that is cancelled before its Run is prepared: its client gets it with the checkpoint, and the next turn stands on it", async ({
+    node,
+  }) => {
+    const models = historyModels([say("One."), say("Three.")]);
+    const room = openRoom(node.store, models);
+    const chat = new Chat(room);
+    await chat.say("one");
+    const stream = await unprepared(chat, "two");
+    await stream.send(cancels);
+    await stream.downlink.ended();
+    expect(stream.downlink.terminals).toMatchObject([{ failure: { code: "CANCELLED" } }]);
+    expect(stream.downlink.kinds).toContain("conversationCheckpointUpdate");
+    // on another server, from the client's checkpoint alone
+    const there = chat.at(openRoom(node.store, models));
+    await there.say("three");
+    expect(textOf(models.sent.at(-1))).toMatch(/"one".*One\..*"two".*"three"/su);
+    expect(textOf(models.sent.at(-1)).split('"two"')).toHaveLength(2);
+    expectPrefixes(models.sent);
+    expectAllValid(models.sent);
+  });
+
+  test("LC-01 a message that is superseded before its Run is prepared is before the one that took its place", async ({
+    node,
+  }) => {
+    const models = historyModels([say("One."), say("Three.")]);
+    const room = openRoom(node.store, models);
+    const chat = new Chat(room);
+    await chat.say("one");
+    const stream = await unprepared(chat, "two");
+    await chat.say("three");
+    expect(stream.downlink.terminals).toMatchObject([{ failure: { code: "SUPERSEDED" } }]);
+    expect(textOf(models.sent.at(-1))).toMatch(/"one".*One\..*"two".*"three"/su);
+    expect(textOf(models.sent.at(-1)).split('"two"')).toHaveLength(2);
+    expectPrefixes(models.sent);
+    expectAllValid(models.sent);
+  });
+
+  test("ID-04 its retry, after a cancel whose end it did not see, finds it and is answered", async ({ node }) => {
+    const models = historyModels([say("Done.")]);
+    const chat = new Chat(openRoom(node.store, models));
+    const stream = await unprepared(chat, "only");
+    stream.downlink.lose();
+    const cancel = await chat.stream().attach();
+    expect(await cancel.send(chat.asks({ case: "cancelAction", value: { reason: "user" } }))).toMatchObject({
+      kind: "finishedTurn",
+    });
+    const retry = await chat.say("only", { messageId: "m-only" });
+    expect(retry.downlink.text).toBe("Done.");
+    expect(textOf(models.sent.at(-1)).split('"only"')).toHaveLength(2);
     expectAllValid(models.sent);
   });
 });

@@ -117,10 +117,15 @@ export async function ensureCompiled(activation: Activation, run: LiveRun, signa
   return run.compiled !== undefined;
 }
 
+/** The context that came with the request, or is known without asking. */
+export function broughtContext({ request: { action }, knownContext }: LiveRun): RequestContext | undefined {
+  return ("context" in action ? action.context : undefined) ?? knownContext;
+}
+
 /** A claim's context, the request's own, or what the client answers when it is asked; nothing when it cannot say. */
 export async function contextOf(run: LiveRun, client: ClientAccess): Promise<RequestContext | undefined> {
   const { action, mcpTools } = run.request;
-  const brought = ("context" in action ? action.context : undefined) ?? run.knownContext;
+  const brought = broughtContext(run);
   if (brought || mcpTools.length > 0) return brought;
   return action.kind === "userMessage" || action.kind === "resume" ? client.context() : undefined;
 }

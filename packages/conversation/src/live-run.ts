@@ -56,6 +56,8 @@ export class LiveRun {
   logged: CheckpointId | undefined;
   /** Number of the inbox row that opened it, until that is history. */
   opener: number | undefined;
+  /** Its opening is history. */
+  opened = false;
   /** The ended Run whose branch this one goes on. */
   continues: RunId | undefined;
   /** The same input was answered before and delivered: the user wants it anew. */

@@ -9,11 +9,13 @@ import {
   openTurn,
 } from "@chartroom/history";
 import { completionText, contextSections, RESUME_TEXT, turnText } from "@chartroom/prompting";
-import type { Barrier, RequestContext, RunId } from "@chartroom/domain";
+import type { Action, Barrier, RequestContext, RunId } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
+import { type ClientBlobs, hasBegun, takeClientState } from "./client-state.ts";
+import { broughtContext, compileRun } from "./compile.ts";
 import { localTime } from "./local-time.ts";
-import { messagesOf, partsOf, pictureBlobs } from "./message-content.ts";
+import { fetchContent, keepPrefetched, messagesOf, partsOf, pictureBlobs } from "./message-content.ts";
 import { mergeBarriers } from "./merge-barriers.ts";
 
 /** The row that opened the Run leaves the inbox with the barrier that makes it history. */
@@ -36,6 +38,33 @@ export async function keepOpening(activation: Activation, run: LiveRun): Promise
   const rows = await openingRows(activation, run, undefined);
   const { head } = activation.history.view;
   return mergeBarriers(...rows, openerTaken(activation, run), head ? { head } : {});
+}
+
+/** Actions that say something: what one of them said is in history, though its Run was stopped before it was prepared. */
+const SAYS: ReadonlySet<Action["kind"]> = new Set([
+  ...(["userMessage", "startPlan", "executePlan", "asyncAnswer", "backgroundCompletion"] as const),
+]);
+const NOBODY: ClientBlobs = { get: () => Promise.resolve(undefined) };
+
+/**
+ * What a Run request said is history when the Run is stopped before it was prepared: its client shows it, and does not say it
+ * again. Nobody is asked for anything; what cannot be placed, or read, without the client is not kept.
+ */
+export async function keepRequest(activation: Activation, run: LiveRun): Promise<Barrier> {
+  const { action } = run.request;
+  if (run.opened || run.opener !== undefined || activation.context.step > 0 || !SAYS.has(action.kind)) return {};
+  await activation.loadHistory();
+  if (hasBegun(activation, run)) return {};
+  keepPrefetched(activation, run);
+  if (!(await fetchContent(activation, run, messagesOf(action), NOBODY))) return {};
+  const taken = await takeClientState(activation, run, NOBODY);
+  if (!taken.ok) return {};
+  const context = broughtContext(run);
+  run.compiled ??= compileRun(activation, run, context);
+  const rows = await openingRows(activation, run, context);
+  run.opened = true;
+  const { head } = activation.history.view;
+  return mergeBarriers(taken.barrier, ...rows, head ? { head } : {});
 }
 
 /** The messages that open the Run; nothing where the rows of a retry stand. */

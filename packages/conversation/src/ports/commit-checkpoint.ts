@@ -1,7 +1,7 @@
 import type { InterruptReason, OutcomeKind } from "@chartroom/domain";
 import { encodeHead } from "../checkpoint-publisher.ts";
 import { mergeBarriers } from "../merge-barriers.ts";
-import { keepOpening } from "../opening.ts";
+import { keepOpening, keepRequest } from "../opening.ts";
 import { pendingRows, stopStep } from "../settle-step.ts";
 import type { PortCall } from "./port.ts";
 
@@ -20,11 +20,12 @@ export async function commitCheckpoint({ activation, run, send }: PortCall): Pro
     run,
     activation.context.outcome?.code === "PARK_EXPIRED" ? "parked-expired" : reasons[outcome],
   );
+  const said = await keepRequest(activation, run);
   const opening = await keepOpening(activation, run);
   const rows = pendingRows(activation, run);
   const head = await encodeHead(activation, run);
   const done = await activation.commit(() =>
-    mergeBarriers(opening, rows, head, run.accepted.settled ? {} : { runsOpened: [run.row] }),
+    mergeBarriers(said, opening, rows, head, run.accepted.settled ? {} : { runsOpened: [run.row] }),
   );
   if (!done) return;
   run.accepted.resolve(true);

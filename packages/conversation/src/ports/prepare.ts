@@ -61,6 +61,7 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
     ),
   );
   if (!done) return;
+  run.opened = true;
   run.accepted.resolve(true);
   // nothing newer than what the client brought was delivered: it gets our head before anything else of the Run
   if (taken.stale) await publishHead(activation, run);
