@@ -24,6 +24,7 @@ const WORDS = {
   proto: ["node", "protocols/generate.mjs"],
   bench: ts("bench/main.ts"),
   soak: ts("test/property/soak.ts"),
+  mutate: ts("tools/mutate/main.ts"),
   chartroom: ts("apps/server/src/main.ts"),
   lint: ["oxlint", "--type-aware"],
   format: ["oxfmt"],

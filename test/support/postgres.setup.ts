@@ -55,7 +55,7 @@ export function databaseUrl(server: string, name: string): string {
 }
 
 async function start(given: string | undefined): Promise<Server> {
-  const server = given ? { url: given, stop: async () => {} } : await startOwn();
+  const server = given ? { url: given, stop: async () => {} } : await startServer();
   const run = async (statement: string): Promise<void> => {
     const sql = connect(server.url);
     try {
@@ -79,7 +79,8 @@ async function start(given: string | undefined): Promise<Server> {
   return { url: server.url, stop };
 }
 
-async function startOwn(): Promise<Server> {
+/** A server of its own, whose folder goes when it stops. */
+export async function startServer(): Promise<Server> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), "chartroom-test-"));
   // Postgres may have to run as another user, who must get in here
   fs.chmodSync(folder, 0o755);
