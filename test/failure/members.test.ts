@@ -100,6 +100,8 @@ describe("members", () => {
       expect([path, await status("POST", path, "wrong-token-0123456789")]).toEqual([path, 401]);
     }
     expect(await status("GET", "/readyz")).toBe(401);
+    expect(await status("GET", "/metrics")).toBe(401);
+    expect(await status("GET", "/metrics", ADA)).toBe(200);
     expect(await status("GET", "/healthz")).toBe(200);
     expect(await status("POST", "/agent.v1.AgentService/GetUsableModels", ADA)).toBe(200);
   });

@@ -95,7 +95,7 @@ export const UNITS: readonly Unit[] = [
     external: ["hono", "@hono/node-server", "@connectrpc/*"],
   }),
   unit("packages/apis", { workspace: value("domain", "gateway/face"), external: ["hono"] }),
-  unit("packages/observability", { workspace: value("domain"), external: ["pino"] }),
+  unit("packages/observability", { workspace: value("domain"), external: ["pino", "prom-client"] }),
   unit("apps/server", {
     // the drawing of a chart has a door of its own, so that making the charts does not load the server
     doors: [".", "./chart"],

@@ -3,7 +3,7 @@ import { LocalOutputLog } from "@chartroom/cluster";
 import { ConversationService, faultText } from "@chartroom/conversation";
 import type { DomainEventListener, ModelDirectory, NodeId } from "@chartroom/domain";
 import { createGateway } from "@chartroom/gateway";
-import { EventFanOut, eventLog } from "@chartroom/observability";
+import { EventFanOut, eventLog, eventMetrics } from "@chartroom/observability";
 import { clientCodec } from "@chartroom/protocol";
 import { openStore } from "@chartroom/store";
 import { createTools } from "@chartroom/tools";
@@ -47,6 +47,8 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
   try {
     const events = new EventFanOut();
     events.add(eventLog(config.logLevel));
+    const metrics = eventMetrics();
+    events.add(metrics.listener);
     if (parts.events) events.add(parts.events);
     const models = parts.models ?? ownModels(config, closing);
     const database = await openDatabase(config);
@@ -69,6 +71,7 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
       settings: config.settings,
       events: events.tell,
     });
+    metrics.gauge("runs_open", "Runs that have not ended", () => conversations.openRuns);
     if (!alone) store.nodeLease.onLost(() => conversations.loseAll());
     const gateway = createGateway({
       conversations,
@@ -81,6 +84,7 @@ export async function startServer(config: Config, parts: ServerParts = {}): Prom
           clock: systemClock,
           nameChat: nameChat(models),
           transport: config.transport,
+          metrics,
           ...(config.publicUrl === undefined ? {} : { publicUrl: config.publicUrl }),
         }),
       ],

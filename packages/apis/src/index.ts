@@ -9,10 +9,11 @@ import { usableModels } from "./models/usable.ts";
 import { naming } from "./naming.ts";
 import type { ApiOptions } from "./options.ts";
 import { authRoutes } from "./rest/auth.ts";
+import { metricsRoute } from "./rest/metrics.ts";
 import { serverConfig } from "./server-config.ts";
 import { telemetry } from "./telemetry.ts";
 
-export type { ApiOptions, TransportChoice } from "./options.ts";
+export type { ApiOptions, Metrics, TransportChoice } from "./options.ts";
 
 /** The calls that a client makes beside its agent streams. */
 export function createApis(options: ApiOptions): Apis {
@@ -31,6 +32,9 @@ export function createApis(options: ApiOptions): Apis {
       ...telemetry(),
       ...health(options),
     ],
-    rest: authRoutes,
+    rest: (app) => {
+      authRoutes(app);
+      if (options.metrics) metricsRoute(options.metrics)(app);
+    },
   };
 }

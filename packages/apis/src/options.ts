@@ -12,4 +12,12 @@ export interface ApiOptions {
   /** Where clients reach this server, when that is not what a request says (a proxy in front of it, say). */
   readonly publicUrl?: string;
   readonly transport?: TransportChoice;
+  /** What `/metrics` gives a scraper; without it there is none. */
+  readonly metrics?: Metrics;
+}
+
+export interface Metrics {
+  /** Media type of `text`. */
+  readonly contentType: string;
+  text(): Promise<string>;
 }

@@ -1,2 +1,3 @@
 export { EventFanOut } from "./fan-out.ts";
 export { eventLog, type LogLevel } from "./log.ts";
+export { type EventMetrics, eventMetrics } from "./metrics.ts";
