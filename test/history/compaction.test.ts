@@ -1,8 +1,11 @@
 import { agent, blobId, blobIdBytes, create, fromBinary, toBinary } from "@chartroom/protocol";
 import type { ConversationId, ModelEvent, ProviderFailure } from "@chartroom/domain";
 import { RESULT_LIMIT } from "@chartroom/history";
-import { describe, expect } from "vitest";
+import { createModelDirectory } from "@chartroom/providers";
+import { describe, expect, onTestFinished } from "vitest";
+import { systemClock } from "../support/clock.ts";
 import { test } from "../support/database.ts";
+import { openAiStub } from "../support/openai-stub.ts";
 import { openRoom } from "../support/room.ts";
 import { type Answer, call, hang, say } from "../support/scripted-provider.ts";
 import { cancels, Chat, saysNow, sees, workspace } from "./support/chat.ts";
@@ -156,6 +159,42 @@ describe("automatic compaction", () => {
     expect(again.downlink.terminals).toMatchObject([{ kind: "error", failure: { code: "CONTEXT_TOO_LONG" } }]);
     expect(scripted.summaries).toHaveLength(2);
   });
+
+  test.for([
+    ["This model's maximum context length is 1,000,000 tokens. However, your messages resulted in 1017628 tokens."],
+    ["prompt is too long: 1017628 tokens > 1000000 maximum"],
+    ["Your input exceeds the context window of this model."],
+  ] as const)(
+    "CO-04 as a vendor says it (%s): recognised, compacted, asked once more, and no further",
+    async ([message], { node }) => {
+      let refusals = 1;
+      const vendor = await openAiStub(({ tools, messages }) => {
+        if (tools === undefined) return { text: ["What was said so far."] };
+        if (messages.length < 6 || refusals === 0) return { text: ["Yes."] };
+        refusals -= 1;
+        return { refused: { status: 400, message } };
+      });
+      onTestFinished(() => vendor.close());
+      const model = { id: "demo-model", contextWindow: 1_000_000 };
+      const provider = { id: "vendor", kind: "openai", apiKey: "none", baseUrl: vendor.url, models: [model] } as const;
+      const opened = createModelDirectory({ providers: [provider] }, { clock: systemClock });
+      if (!opened.ok) throw new Error(JSON.stringify(opened.error));
+      onTestFinished(() => opened.value.close());
+      const chat = new Chat(openRoom(node.store, { directory: opened.value }));
+      await chat.say("one");
+      const stream = await chat.say("two");
+      expect(stream.downlink.terminals).toEqual([{ kind: "completed" }]);
+      expect(stream.downlink.text).toBe("Yes.");
+      const bodies = vendor.requests.map(({ body }) => body);
+      expect(bodies.map((body) => body.includes('"tools":['))).toEqual([true, true, false, true]);
+      expect(bodies.at(-1)).toContain("What was said so far.");
+      // a vendor that goes on refusing is not asked again and again
+      refusals = Infinity;
+      const refused = await chat.say("three");
+      expect(refused.downlink.terminals).toMatchObject([{ kind: "error", failure: { code: "CONTEXT_TOO_LONG" } }]);
+      expect(vendor.requests.length).toBeLessThanOrEqual(bodies.length + 3);
+    },
+  );
 
   test("CO-11 a relay whose real limit is below the configured one: learned within bounds, told, known to all conversations", async ({
     node,

@@ -2,11 +2,11 @@ import { agent } from "@chartroom/protocol";
 import { describe, expect } from "vitest";
 import { test } from "../support/database.ts";
 import { mortalStore } from "../support/mortal-store.ts";
-import { openRoom } from "../support/room.ts";
+import { openRoom, type Room } from "../support/room.ts";
 import { call, say } from "../support/scripted-provider.ts";
 import { Chat, workspace } from "./support/chat.ts";
 import { historyModels } from "./support/models.ts";
-import { expectPrefixes, expectSame, textOf } from "./support/prefix.ts";
+import { expectPrefix, expectPrefixes, expectSame, textOf } from "./support/prefix.ts";
 
 const contexts = (text: string): number => text.split("the machine and the workspace").length - 1;
 const changes = (text: string): number => text.split("Changed since then.").length - 1;
@@ -50,8 +50,9 @@ describe("the prefix", () => {
     }
   });
 
-  test("HI-03 a turn retried five times with other contexts, and once through a restarted server: identical bytes, one event", async ({
+  test("HI-03 a turn retried five times with other contexts, once through a restarted server and once through another node: identical bytes, one event", async ({
     node,
+    openNode,
   }) => {
     const failing = async function* () {
       yield [{ type: "failed", failure: { kind: "auth", status: 401, message: "no", retryable: false } } as const];
@@ -67,13 +68,21 @@ describe("the prefix", () => {
       await chat.say("Again", { messageId: "m-retried", context: workspace({ git: ` M retry-${time}.ts` }) });
     }
     mortal.kill();
-    const there = chat.at(openRoom(node.store, models));
+    const restarted = openRoom(node.store, models);
+    const there = chat.at(restarted);
     there.state = before;
+    await there.say("Again", { messageId: "m-retried", context: workspace({ git: " M restarted.ts" }) });
+    await restarted.service.drain(0);
+    const elsewhere = chat.at(openRoom((await openNode()).store, models));
+    elsewhere.state = before;
     models.answer(say("At last."));
-    const last = await there.say("Again", { messageId: "m-retried", context: workspace({ git: " M restarted.ts" }) });
+    const last = await elsewhere.say("Again", {
+      messageId: "m-retried",
+      context: workspace({ git: " M elsewhere.ts" }),
+    });
     expect(last.downlink.terminals).toEqual([{ kind: "completed" }]);
     const [first, ...retries] = models.sent.slice(1);
-    expect(retries).toHaveLength(5);
+    expect(retries).toHaveLength(6);
     for (const retry of retries) expectSame(first!, retry);
     const text = textOf(models.sent.at(-1));
     expect(text.split('"Again"')).toHaveLength(2);
@@ -120,19 +129,39 @@ describe("the prefix", () => {
     expect(textOf(first).length).toBeGreaterThan(9_000);
   });
 
-  test("HI-07 Agent, Ask, Agent: reset only where tools differ, and the first prefix is used again", async ({
-    node,
-  }) => {
-    const models = historyModels();
-    const chat = new Chat(openRoom(node.store, models));
-    await chat.say("one");
-    await chat.say("two", { mode: agent.AgentMode.ASK });
-    await chat.say("three");
-    const [first, asked, back] = models.sent;
-    expect(asked!.request.system).not.toBe(first!.request.system);
-    expect(asked!.request.messages.slice(0, first!.request.messages.length)).toEqual(first!.request.messages);
-    expectPrefixes([first!, back!]);
-    expect(back!.request.messages.slice(0, asked!.request.messages.length)).toEqual(asked!.request.messages);
-    expect(back!.request.tools).toEqual(first!.request.tools);
-  });
+  test.for([
+    ["ask", agent.AgentMode.ASK],
+    ["plan", agent.AgentMode.PLAN],
+    ["debug", agent.AgentMode.DEBUG],
+  ] as const)(
+    "HI-07 from agent to %s mode and back: the messages grow as ever, only system text and tools are the mode's, and the first prefix is used again",
+    async ([name, mode], { node }) => {
+      const models = historyModels([call({ name: "Read", args: { path: "/ws/demo/a.ts" } }), say("One.")]);
+      const room = openRoom(node.store, models);
+      const chat = new Chat(room);
+      await chat.say("one");
+      await chat.say("two", { mode });
+      await chat.say("three", { mode });
+      await chat.say("four");
+      const [, first, other, more, back] = models.sent;
+      for (const [before, now] of [
+        [first, other],
+        [other, more],
+        [more, back],
+      ] as const)
+        expect(now!.request.messages.slice(0, before!.request.messages.length)).toEqual(before!.request.messages);
+      expectPrefix(other!, more!);
+      expectPrefix(first!, back!);
+      expect(back!.request.tools).toEqual(first!.request.tools);
+      // what a mode may do is in its tools; one that may do all has the tools of agent mode, to the byte
+      if (name === "debug") expect(other!.request.tools).toEqual(first!.request.tools);
+      else expect(other!.request.tools.map((tool) => tool.name)).not.toContain("Write");
+      expect(broken(room)).toEqual(["system-changed", "system-changed"]);
+    },
+  );
 });
+
+/** What the cache detector said of the prefixes that broke. */
+function broken(room: Room): readonly string[] {
+  return room.events.flatMap((event) => (event.type === "prefix.broken" ? [event.cause] : []));
+}

@@ -16,6 +16,8 @@ export interface StubAnswer {
   readonly before?: Promise<void>;
   /** Breaks the connection off instead of ending in order. */
   readonly cut?: boolean;
+  /** Refuses it with a status and this message of an error, and says nothing else. */
+  readonly refused?: { readonly status: number; readonly message: string };
 }
 
 export interface OpenAiStub {
@@ -55,8 +57,14 @@ async function reply(
   for await (const part of request) parts.push(part as Buffer);
   const body = Buffer.concat(parts).toString("utf8");
   requests.push({ body, authorization: request.headers.authorization ?? "" });
-  const { text = [], calls = [], before, cut = false } = answer(JSON.parse(body) as ChatRequest, body);
+  const { text = [], calls = [], before, cut = false, refused } = answer(JSON.parse(body) as ChatRequest, body);
   response.on("error", () => undefined);
+  if (refused !== undefined) {
+    const { status, message } = refused;
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ error: { message, type: "invalid_request_error", code: null } }));
+    return;
+  }
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = (choice: Readonly<Record<string, unknown>>): void => {
     response.write(
