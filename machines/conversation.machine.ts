@@ -147,6 +147,7 @@ export const conversationMachine = setup({
     preparedToSummarize: ({ context, event }) => isCurrent(context, event) && context.runKind === "summarize",
     completedWithInbox: ({ context, event }) => isCurrent(context, event) && context.joins > 0,
     isParked: ({ context }) => !context.attached && !context.nextAttached,
+    isAttached: ({ context }) => context.attached,
     mayCallModel: ({ context }) => context.attached || context.asked,
     mayRetry: ({ context, event }) =>
       isCurrent(context, event) &&
@@ -236,6 +237,10 @@ export const conversationMachine = setup({
     stopWaiting: stopChild(({ context }) => `run:${context.nextRunId ?? ""}`),
     tellWaitingReplaced: emit(({ context }): ConversationEmitted => ({
       type: "waiting.replaced",
+      runId: context.nextRunId ?? "",
+    })),
+    tellWaitingCancelled: emit(({ context }): ConversationEmitted => ({
+      type: "waiting.cancelled",
       runId: context.nextRunId ?? "",
     })),
     tellWaitingEnded: emit(({ context }, params: { readonly code: FailureCode }): ConversationEmitted => ({
@@ -330,11 +335,18 @@ export const conversationMachine = setup({
       { actions: ["queueRun", "spawnRequested"], description: "It waits for the end of the Run that lives." },
     ],
     "inbox.filled": { actions: "noteInbox", description: "Looked at at the next border." },
-    cancel: {
-      guard: "isCurrentRun",
-      target: ".checkpointing",
-      actions: { type: "decide", params: { kind: "cancelled", code: "CANCELLED" } },
-    },
+    cancel: [
+      {
+        guard: "isCurrentRun",
+        target: ".checkpointing",
+        actions: { type: "decide", params: { kind: "cancelled", code: "CANCELLED" } },
+      },
+      {
+        guard: "isWaitingRun",
+        actions: ["tellWaitingCancelled", "stopWaiting", "dropWaiting"],
+        description: "The Run that lives goes its own way.",
+      },
+    ],
     "run.superseded": {
       guard: "isCurrentRun",
       target: ".checkpointing",
@@ -487,10 +499,41 @@ export const conversationMachine = setup({
           actions: { type: "decide", params: { kind: "failed", code: "PREPARE_FAILED" } },
         },
       },
-      after: {
-        prepareLimit: {
-          target: "finalizing",
-          actions: { type: "decide", params: { kind: "failed", code: "PREPARE_TIMEOUT" } },
+      initial: "parked",
+      states: {
+        attached: {
+          id: "preparingAttached",
+          description: "A client is there, and answers or not: the bound counts, anew for one that takes over.",
+          on: {
+            "run.parked": { guard: "isCurrentRun", target: "parked", actions: "noteParked" },
+            "run.attached": { guard: "isCurrentRun", target: "attached", reenter: true, actions: "noteAttached" },
+          },
+          after: {
+            prepareLimit: {
+              target: "#finalizing",
+              actions: { type: "decide", params: { kind: "failed", code: "PREPARE_TIMEOUT" } },
+            },
+          },
+        },
+        parked: {
+          id: "preparingParked",
+          description: "No transport: what only the client has is asked again of the one that comes.",
+          always: { guard: "isAttached", target: "attached" },
+          on: {
+            "run.attached": { guard: "isCurrentRun", target: "attached", actions: "noteAttached" },
+            passivate: {
+              guard: "isParked",
+              target: "#released",
+              actions: { type: "noteRelease", params: { reason: "passivated" } },
+              description: "A parked Run leaves memory; its deadline is in the store.",
+            },
+          },
+          after: {
+            parkedGateLimit: {
+              target: "#checkpointing",
+              actions: { type: "decide", params: { kind: "failed", code: "PARK_EXPIRED" } },
+            },
+          },
         },
       },
     },
@@ -918,7 +961,10 @@ export const conversationMachine = setup({
       description: "The Run's work is over: the last checkpoint, before the terminal.",
       initial: "commit",
       on: {
-        cancel: { description: "Acknowledged; the outcome stays." },
+        cancel: [
+          { guard: "isWaitingRun", actions: ["tellWaitingCancelled", "stopWaiting", "dropWaiting"] },
+          { description: "Acknowledged; the outcome stays." },
+        ],
         "run.superseded": { description: "Acknowledged; the outcome stays." },
         "park.expired": [
           {
@@ -999,7 +1045,10 @@ export const conversationMachine = setup({
       description: "Outcome and release of the Run in one transaction; then turn_ended, the terminal, and `delivered`.",
       initial: "commit",
       on: {
-        cancel: { description: "Acknowledged; the outcome stays." },
+        cancel: [
+          { guard: "isWaitingRun", actions: ["tellWaitingCancelled", "stopWaiting", "dropWaiting"] },
+          { description: "Acknowledged; the outcome stays." },
+        ],
         "run.superseded": { description: "Acknowledged; the outcome stays." },
         "park.expired": [
           {

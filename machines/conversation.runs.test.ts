@@ -8,6 +8,7 @@ import {
   completed,
   conversationIn,
   events,
+  expired,
   idOf,
   restored,
   type State,
@@ -18,12 +19,13 @@ import {
 
 describe("transports", () => {
   it.each([...active, ...commits, "cpt", "fin", "clo"] as const)(
-    "I4 in %s losing one changes no state and no outcome, and its deadline is noted",
+    "I4 in %s losing one changes no outcome and stops no port, and its deadline is noted",
     (state) => {
       const chart = conversationIn(state);
       const { outcome } = chart.context;
+      const { working } = chart;
       chart.send({ type: "run.parked", runId: "r1", parkDeadline: 123 });
-      expect(chart.state).toBe(idOf(state));
+      expect([chart.state, chart.working]).toEqual([idOf(state === "pre" ? "prp" : state), working]);
       expect(chart.context).toMatchObject({ attached: false, parkDeadline: 123, outcome, stop: null });
     },
   );
@@ -37,6 +39,28 @@ describe("transports", () => {
       expect(chart.context).toMatchObject({ attached: true, parkDeadline: 0 });
     },
   );
+
+  it("I4 the bound of preparing counts while a transport is attached, and anew for each that takes over", () => {
+    const chart = conversationIn("pre");
+    const { prepareLimit, parkedGateLimit } = bounds;
+    chart.clock.increment(prepareLimit - 1);
+    chart.send(events.parked());
+    chart.clock.increment(parkedGateLimit - 1);
+    expect([chart.state, chart.working]).toEqual([idOf("prp"), ["prepare"]]);
+    chart.send(events.attached());
+    chart.clock.increment(prepareLimit - 1);
+    chart.send(events.attached());
+    chart.clock.increment(prepareLimit - 1);
+    expect([chart.state, chart.working]).toEqual([idOf("pre"), ["prepare"]]);
+    chart.clock.increment(1);
+    expect([chart.state, chart.context.outcome]).toEqual([idOf("fin"), { kind: "failed", code: "PREPARE_TIMEOUT" }]);
+  });
+
+  it("I4 a Run whose client never comes back to its preparing ends by its park deadline", () => {
+    const chart = conversationIn("prp");
+    chart.clock.increment(bounds.parkedGateLimit);
+    expect([chart.state, chart.context.outcome]).toEqual([idOf("cpt"), expired]);
+  });
 
   it("I4 in publishing losing the transport ends the wait for acknowledgements, not the Run", () => {
     const chart = conversationIn("pub");
@@ -133,21 +157,24 @@ describe("Runs", () => {
     expect(chart.emitted).toEqual([{ type: "waiting.replaced", runId: "r2" }]);
   });
 
-  it.each(withRun.flatMap((state) => stops.slice(2).map(([type]) => ({ state, type }))))(
-    "I5 in $state $type of the Run that waits ends it alone",
-    ({ state, type }) => {
-      const chart = conversationIn(state);
-      chart.send(events.requested("r2", { followUp: true }), events.parked("r2"));
-      expect(chart.context).toMatchObject({ nextAttached: false, nextParkDeadline: 900_000 });
-      chart.send(events.of(type, "r2"));
-      expect(chart.state).toBe(idOf(state));
-      expect(chart.context).toMatchObject({ runId: "r1", nextRunId: null, followUp: false, nextParkDeadline: 0 });
-      expect(chart.children).toEqual(["r1"]);
-      expect(chart.emitted).toEqual([
-        { type: "waiting.expired", runId: "r2", code: type === "park.expired" ? "PARK_EXPIRED" : "PARK_CAPACITY" },
-      ]);
-    },
-  );
+  it.each(
+    withRun.flatMap((state) =>
+      stops.filter(([type]) => type !== "run.superseded").map(([type, outcome]) => ({ state, type, outcome })),
+    ),
+  )("I5 in $state $type of the Run that waits ends it alone", ({ state, type, outcome }) => {
+    const chart = conversationIn(state);
+    chart.send(events.requested("r2", { followUp: true }), events.parked("r2"));
+    expect(chart.context).toMatchObject({ nextAttached: false, nextParkDeadline: 900_000 });
+    chart.send(events.of(type, "r2"));
+    expect(chart.state).toBe(idOf(state));
+    expect(chart.context).toMatchObject({ runId: "r1", nextRunId: null, followUp: false, nextParkDeadline: 0 });
+    expect(chart.children).toEqual(["r1"]);
+    expect(chart.emitted).toEqual([
+      type === "cancel"
+        ? { type: "waiting.cancelled", runId: "r2" }
+        : { type: "waiting.expired", runId: "r2", code: outcome.code },
+    ]);
+  });
 
   it("I6 the one that waits begins at the end of the other, with what was reported of it and nothing of the other", () => {
     const chart = conversationIn("cco");
@@ -278,7 +305,7 @@ describe("ownership", () => {
     for (const state of all) {
       const chart = conversationIn(state);
       chart.send({ type: "passivate" });
-      expect([state, chart.state === idOf("rel")]).toEqual([state, state === "idl" || state === "gat"]);
+      expect([state, chart.state === idOf("rel")]).toEqual([state, ["idl", "prp", "gat"].includes(state)]);
       if (chart.state === idOf("rel")) expect(chart.release).toBe("passivated");
     }
     for (const state of ["wat", "exp"] as const) {

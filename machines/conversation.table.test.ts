@@ -39,6 +39,7 @@ const boundOf: Readonly<Partial<Record<State, keyof typeof bounds>>> = {
   res: "restoreLimit",
   idl: "passivateAfter",
   pre: "prepareLimit",
+  prp: "parkedGateLimit",
   gat: "parkedGateLimit",
   str: "modelLimit",
   ret: "retryDelay",
@@ -103,6 +104,7 @@ const rows: Readonly<Record<string, Row>> = {
   "inbox.filled · settle": { act: send(events.filled("settle")) },
   "inbox.filled · now": { act: send(events.filled("now")) },
   "cancel · current Run": { act: send(cancel) },
+  "cancel · waiting Run": { before: waits, act: send(events.of("cancel", "r2")) },
   "cancel · another Run": { act: send(events.of("cancel", "other")) },
   "run.superseded · current Run": { act: send(events.of("run.superseded")) },
   "run.superseded · another Run": { act: send(events.of("run.superseded", "other")) },
@@ -120,7 +122,7 @@ const rows: Readonly<Record<string, Row>> = {
   "prepared · no transport": { before: parked, act: send(events.prepared()) },
   "prepared · no transport, opened by the inbox": {
     reach: {
-      pre: () => {
+      prp: () => {
         const chart = conversationIn("idl");
         chart.send(events.requested("r1", { asked: true }));
         return chart;

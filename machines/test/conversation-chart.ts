@@ -204,7 +204,8 @@ export function restored(
 export const states = {
   res: "restoring",
   idl: "idle",
-  pre: "preparing",
+  pre: "preparingAttached",
+  prp: "preparingParked",
   gat: "gate",
   str: "streaming",
   ret: "retrying",
@@ -231,7 +232,8 @@ const steps: Readonly<
   res: { by: (chart) => chart.actor.start() },
   idl: { from: "res", by: (chart) => chart.send(restored(chart, "idle")) },
   pre: { from: "idl", by: (chart, kind) => chart.send(events.requested("r1", { kind }), events.attached()) },
-  gat: { from: "pre", by: (chart) => chart.send(events.parked(), events.prepared()) },
+  prp: { from: "pre", by: (chart) => chart.send(events.parked()) },
+  gat: { from: "prp", by: (chart) => chart.send(events.prepared()) },
   str: { from: "pre", by: (chart) => chart.send(events.prepared()) },
   ret: { from: "str", by: (chart) => chart.send(events.failed(true)) },
   cga: { from: "str", by: (chart) => chart.send(events.parked(), events.of("model.overflowed")) },
@@ -269,7 +271,7 @@ export function conversationIn(
 }
 
 /** States of a Run that is being carried out and takes stops at once; commit substates; states of a Run that ends. */
-export const active: readonly State[] = ["pre", "gat", "str", "ret", "cga", "sum", "wat", "exp", "sto"];
+export const active: readonly State[] = ["pre", "prp", "gat", "str", "ret", "cga", "sum", "wat", "exp", "sto"];
 export const commits: readonly State[] = ["cco", "rec", "app"];
 export const ending: readonly State[] = ["cpt", "pub", "fin", "clo"];
 export const withRun: readonly State[] = [...active, ...commits, ...ending];

@@ -367,6 +367,28 @@ export function barriers(adapter: () => StoreAdapter): void {
       expect(await store.run(held.lease, { runId: rows[0]!.runId })).toEqual(rows[0]);
     });
 
+    it("is found by each generation that claimed it, in its own conversation; the first Run of a generation stands", async () => {
+      const { store } = await adapter().node();
+      const [held, other] = [await take(store, fresh("c")), await take(store, fresh("c"))];
+      const request = fresh("q") as RequestId;
+      const run = (name: string, generation: number): RunRow =>
+        runRow(`${held.lease.conversationId}-${name}`, { requestId: request, generation });
+      const [one, two] = [run("1", 1), run("2", 2)];
+      const claim = (runId: RunId, generation: number) => ({ runId, requestId: request, generation });
+      await write(store, held, { runsOpened: [one, two], runsClaimed: [claim(one.runId, 3), claim(one.runId, 3)] });
+      await write(store, held, { runsClaimed: [claim(two.runId, 3), claim(one.runId, 4)] });
+      const found = (generation: number) => store.run(held.lease, { requestId: request, generation });
+      expect([await found(1), await found(2), await found(3), await found(4)]).toEqual([one, two, one, one]);
+      expect(await store.run(other.lease, { requestId: request, generation: 3 })).toBeUndefined();
+      // the stream of a claim went on with a follow-up
+      await write(store, held, { runsOpened: [run("3", 3)] });
+      expect(await found(3)).toEqual(run("3", 3));
+      // under another fence nothing is written
+      const taken = await take(store, held.lease.conversationId);
+      await store.commit(held.lease, { runsClaimed: [claim(one.runId, 5)] });
+      expect(await store.run(taken.lease, { requestId: request, generation: 5 })).toBeUndefined();
+    });
+
     it("comes with the activation while it has not ended, oldest first, and of the ended ones the last to end", async () => {
       const { store } = await adapter().node();
       const id = fresh("c");

@@ -14,6 +14,8 @@ import type {
   NodeId,
   ParentConversationRef,
   PersistedChart,
+  RequestId,
+  RunId,
   RunRow,
   RunStatus,
   ToolCallRow,
@@ -44,6 +46,8 @@ export class MemoryConversation {
   readonly nodes = new Map<CheckpointId, CheckpointNode>();
   readonly anchors: InputAnchor[] = [];
   readonly runs = new Map<string, RunRow>();
+  /** Runs by the generations that claimed them. */
+  readonly #claims = new Map<string, RunId>();
   readonly calls = new Map<string, ToolCallRow>();
   readonly modelCalls = new Map<string, ModelCallRow>();
   readonly traces = new Map<string, NonNullable<Barrier["trace"]>>();
@@ -72,6 +76,8 @@ export class MemoryConversation {
     for (const anchor of barrier.anchors ?? []) this.#anchor(anchor);
     for (const run of barrier.runsOpened ?? []) keep(this.runs, run.runId, withoutNull(run));
     for (const change of barrier.runsChanged ?? []) this.#run(change);
+    for (const { requestId, generation, runId } of barrier.runsClaimed ?? [])
+      keep(this.#claims, `${requestId}\n${generation}`, runId);
     for (const call of barrier.callsOpened ?? []) keep(this.calls, call.callId, call);
     for (const { callId, deadline } of barrier.callDeadlines ?? []) this.#call(callId, { deadline });
     for (const { callId, result } of barrier.callsSettled ?? []) this.#call(callId, { status: "settled", result });
@@ -115,6 +121,14 @@ export class MemoryConversation {
       journal: [...this.journal.values()].toSorted((a, b) => a.fence - b.fence || a.seq - b.seq),
       messages: this.messages.size,
     };
+  }
+
+  /** The newest Run that a generation opened or claimed. */
+  runOf(requestId: RequestId, generation: number): RunRow | undefined {
+    const claimed = this.#claims.get(`${requestId}\n${generation}`);
+    return [...this.runs.values()].findLast(
+      (run) => run.runId === claimed || (run.requestId === requestId && run.generation === generation),
+    );
   }
 
   /** The newest that have a mark, newest first. */

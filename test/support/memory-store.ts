@@ -70,13 +70,11 @@ export class MemoryTruth {
       toolCalls: async (lease, runId) => [...read(lease).calls.values()].filter((call) => call.runId === runId),
       markedCalls: async (lease, limit) => read(lease).markedCalls(limit),
       run: async (lease, by) =>
-        [...read(lease).runs.values()].findLast((run) =>
-          "runId" in by
-            ? run.runId === by.runId
-            : "messageId" in by
-              ? run.messageId === by.messageId
-              : run.requestId === by.requestId && run.generation === by.generation,
-        ),
+        "requestId" in by
+          ? read(lease).runOf(by.requestId, by.generation)
+          : [...read(lease).runs.values()].findLast((run) =>
+              "runId" in by ? run.runId === by.runId : run.messageId === by.messageId,
+            ),
       blobs: async (member, ids) =>
         new Map(
           ids.flatMap((id) => {

@@ -62,6 +62,8 @@ export class WireClient {
   state: Uint8Array = new Uint8Array();
   /** Acknowledges blobs. What comes while it is off is kept in the stream's `unacknowledged`. */
   acknowledges = true;
+  /** Answers what it is asked for from its blobs. */
+  gives = true;
   /** Answers an exec; `undefined` leaves it open. */
   onExec: (exec: ExecRequest) => ExecAnswer | undefined = () => undefined;
 
@@ -291,7 +293,7 @@ export class WireStream {
       client.blobs.set(hex(kv.value.blobId), kv.value.blobData);
       if (!client.acknowledges) reception.unacknowledged.push(id);
       else void this.send(setBlobResult(id), { over: reception }).catch(() => undefined);
-    } else if (kv.case === "getBlobArgs") {
+    } else if (kv.case === "getBlobArgs" && client.gives) {
       const data = client.blobs.get(hex(kv.value.blobId));
       const value = data === undefined ? {} : { blobData: data };
       void this.send(

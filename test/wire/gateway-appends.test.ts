@@ -236,6 +236,36 @@ describe("a late or odd append", () => {
     harness.conversations.onBinding = undefined;
     expect((await append(peer, "req-1", 0, runRequest({ messageId: "m-1" }))).status).toBe(200);
   });
+
+  it.each(["cannot be asked", "cannot be written"])(
+    "that would have opened a Run, of a store that %s, ends the downlink that waits for it and the one that comes after it, as retryable",
+    async (how) => {
+      const away = (): never => {
+        throw new Error("no database");
+      };
+      harness.conversations.onBinding = how === "cannot be asked" ? away : undefined;
+      harness.conversations.onSubmit = () => ({ kind: "refused", failure: unavailable });
+      const waiting = runSse(peer, "req-1");
+      await waiting.opened();
+      // what opens nothing ends nothing
+      await append(peer, "req-1", 1, heartbeat);
+      expect((await append(peer, "req-1", 0, runRequest({ messageId: "m-1" }))).status).toBe(503);
+      expect(await waiting.over()).toMatchObject({ kind: "error", code: "unavailable" });
+      const late = runSse(peer, "req-1");
+      await late.opened();
+      // one whose generation is over first gives the next one its time
+      expect(await advancing(harness.clock, late.over())).toMatchObject({ kind: "error", code: "unavailable" });
+
+      harness.conversations.onBinding = undefined;
+      harness.conversations.onSubmit = undefined;
+      expect((await append(peer, "req-1", 0, runRequest({ messageId: "m-1" }))).status).toBe(200);
+      const again = runSse(peer, "req-1");
+      const { streamId } = harness.conversations.envelopes.at(-1)!.generation;
+      await until(() => harness.conversations.attached(streamId));
+      harness.conversations.end(streamId);
+      expect(await again.over()).toEqual({ kind: "completed" });
+    },
+  );
 });
 
 describe("what the headers say", () => {

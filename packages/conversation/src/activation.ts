@@ -5,6 +5,7 @@ import type {
   Barrier,
   ChartContext,
   CheckpointId,
+  ConversationEmitted,
   ConversationEvent,
   ConversationId,
   Generation,
@@ -24,8 +25,8 @@ import { CacheWatch } from "./cache-watch.ts";
 import { chartVersion } from "./chart-version.ts";
 import { ClientStream, type StreamAppend } from "./client-stream.ts";
 import { ConversationHistory } from "./conversation-history.ts";
-import type { ConversationDeps } from "./deps.ts";
 import { Deliveries } from "./deliveries.ts";
+import type { ConversationDeps } from "./deps.ts";
 import { deferred } from "./deferred.ts";
 import { FencedWrites, type Committed } from "./fenced-writes.ts";
 import { failure, isUnavailable, terminalOf } from "./failures.ts";
@@ -57,6 +58,8 @@ export class Activation {
   readonly conversationId: ConversationId;
   readonly member: MemberId;
   readonly parent: ParentConversationRef | undefined;
+  /** How the Runs end that could not go on before; `undefined`: what is stored goes on. */
+  readonly ends: Outcome | undefined;
   /** The Run that ended last. */
   lastRun: LiveRun | undefined;
   /** Rows that wait, by `seq`. */
@@ -80,6 +83,7 @@ export class Activation {
   #cache: CacheWatch | undefined;
   #deliveries: Deliveries | undefined;
   #ended = false;
+  #faulted = false;
 
   constructor(
     deps: ConversationDeps,
@@ -88,9 +92,11 @@ export class Activation {
     learned: LearnedWindows,
     owner: ActivationOwner,
     clock: { setTimeout(fn: (...args: never[]) => void, ms: number): unknown; clearTimeout(id: never): void },
+    ends?: Outcome,
   ) {
     this.deps = deps;
     this.stored = stored;
+    this.ends = ends;
     this.#learned = learned;
     this.#owner = owner;
     this.lease = stored.lease;
@@ -114,15 +120,7 @@ export class Activation {
 
   start(): void {
     this.actor.on("*", (told) =>
-      this.beside(
-        "end of a waiting Run",
-        this.#endWaiting(
-          told.runId as RunId,
-          told.type === "waiting.replaced"
-            ? { kind: "superseded", code: "SUPERSEDED" }
-            : { kind: "failed", code: told.code },
-        ),
-      ),
+      this.beside("end of a waiting Run", this.#endWaiting(told.runId as RunId, outcomeOf(told))),
     );
     this.actor.subscribe({ complete: () => this.#end(), error: (error) => this.#fault(error) });
     this.actor.start();
@@ -167,6 +165,11 @@ export class Activation {
   }
   get ended(): boolean {
     return this.#ended;
+  }
+  /** It ended by an error of the chart or by a bound that nothing else ends: what is stored would come to the same again. */
+  get stuck(): boolean {
+    const { release } = this.context;
+    return this.#faulted || release === "port-failed" || release === "restore-failed";
   }
   /** Where the Run is, as the command table knows it. */
   get phase(): "idle" | "active" | "ending" {
@@ -368,6 +371,7 @@ export class Activation {
       conversationId: this.conversationId,
       message: faultText(error),
     });
+    this.#faulted = true;
     this.#end();
   }
 
@@ -393,5 +397,17 @@ export class Activation {
     // before all that wait for it
     queueMicrotask(() => this.#owner.released(this));
     this.released.resolve();
+  }
+}
+
+/** How a Run ends that waited and will not begin. */
+function outcomeOf(told: ConversationEmitted): Outcome {
+  switch (told.type) {
+    case "waiting.replaced":
+      return { kind: "superseded", code: "SUPERSEDED" };
+    case "waiting.cancelled":
+      return { kind: "cancelled", code: "CANCELLED" };
+    case "waiting.expired":
+      return { kind: "failed", code: told.code };
   }
 }

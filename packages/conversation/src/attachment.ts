@@ -24,8 +24,8 @@ export function attachDownlink(
   }
   stream.take(downlink);
   run.attached = stream;
-  run.onAttached?.();
-  run.onAttached = undefined;
+  for (const resume of run.arrivals) resume();
+  run.arrivals.clear();
   downlink.onLost(() => lose(activation, run, stream, downlink));
   const child = activation.childOf(runId);
   const claims = child !== undefined && child.getSnapshot().value !== "opening";
@@ -80,10 +80,13 @@ function lose(activation: Activation, run: LiveRun, stream: ClientStream, downli
 
 /** Resolves when a transport is attached to the Run, or the caller gives up. */
 export function whenAttached(run: LiveRun, signal: AbortSignal): Promise<void> {
-  if (run.attached || signal.aborted) return Promise.resolve();
+  if (run.attached?.attached || signal.aborted) return Promise.resolve();
   return new Promise((resume) => {
-    signal.addEventListener("abort", () => resume());
-    run.onAttached = resume;
+    run.arrivals.add(resume);
+    signal.addEventListener("abort", () => {
+      run.arrivals.delete(resume);
+      resume();
+    });
   });
 }
 

@@ -67,8 +67,7 @@ export class CommandHandler {
       case "claim":
         return this.#claim(activation, envelope, request, decision.runId);
       case "answer":
-        this.#streams.answer(envelope.generation, activation, decision.runId, request);
-        return () => Promise.resolve({ kind: "run", conversationId, runId: decision.runId });
+        return this.#answer(activation, envelope, request, decision.runId);
       case "inbox":
         return this.#put(activation, envelope, action, decision);
       case "cancel":
@@ -187,19 +186,49 @@ export class CommandHandler {
     const { conversationId } = activation;
     const run = activation.runs.get(runId);
     if (!run) return () => Promise.resolve({ kind: "refused", failure: failure("NOT_FOUND") });
-    if (request.wireRunId && !run.row.wireRunIds.includes(request.wireRunId)) {
-      const wireRunIds = [...run.row.wireRunIds, request.wireRunId];
-      if (!(await activation.commit(() => ({ runsChanged: [{ runId, wireRunIds }] }))))
-        return () => Promise.resolve({ kind: "refused", failure: failure("STORE_UNAVAILABLE") });
-      run.row = { ...run.row, wireRunIds };
-    }
     if (!run.compiled) run.knownContext = "context" in request.action ? request.action.context : undefined;
     const checkpoint = resumePointOf(activation, request);
     if (request.action.kind === "resume") await settleFromState(activation, run, request);
     const from: ReplayFrom = checkpoint ? { kind: "checkpoint", checkpoint } : { kind: "runStart" };
+    const kept = this.#keepClaim(activation, envelope, run, request.wireRunId);
     this.#streams.carry(envelope.generation, activation, run, from);
     return async () =>
-      (await run.accepted.promise)
+      (await kept) && (await run.accepted.promise)
+        ? { kind: "run", conversationId, runId }
+        : { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
+  }
+
+  /** The Run has one more generation, and one more wire run id if the claim names a new one; `false`: the activation is over. */
+  async #keepClaim(
+    activation: Activation,
+    { generation: { requestId, generation } }: CommandEnvelope,
+    run: LiveRun,
+    wireRunId: RunRequest["wireRunId"],
+  ): Promise<boolean> {
+    const { runId } = run.row;
+    const names = wireRunId !== undefined && !run.row.wireRunIds.includes(wireRunId);
+    const wireRunIds = names ? [...run.row.wireRunIds, wireRunId] : run.row.wireRunIds;
+    run.row = { ...run.row, wireRunIds };
+    const done = await activation.commit(() => ({
+      runsClaimed: [{ runId, requestId, generation }],
+      ...(names ? { runsChanged: [{ runId, wireRunIds }] } : {}),
+    }));
+    return done !== undefined;
+  }
+
+  async #answer(
+    activation: Activation,
+    { generation }: CommandEnvelope,
+    request: RunRequest,
+    runId: RunId,
+  ): Promise<() => Promise<Receipt>> {
+    const { conversationId } = activation;
+    this.#streams.answer(generation, activation, runId, request);
+    const kept = activation.commit(() => ({
+      runsClaimed: [{ runId, requestId: generation.requestId, generation: generation.generation }],
+    }));
+    return async () =>
+      (await kept)
         ? { kind: "run", conversationId, runId }
         : { kind: "refused", failure: failure("STORE_UNAVAILABLE") };
   }

@@ -1,8 +1,9 @@
 import { branchHas, completionId, isUnfinished, readState, relate } from "@chartroom/history";
-import type { Action, CommandEnvelope, RunRow } from "@chartroom/domain";
+import type { Action, CommandEnvelope, RunId, RunRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { CommandView } from "./decide.ts";
 import { inboxKey } from "./inbox.ts";
+import { runOf } from "./run-of.ts";
 import { messageIdOf } from "./message-content.ts";
 
 /** What the command meets here and now. Reads the store only for what an idle conversation may have in it. */
@@ -29,8 +30,10 @@ export async function viewCommand(
     phase,
     current: activation.currentRun?.row,
     waiting: activation.waitingRun?.row,
+    overdue: isOverdue(activation),
     known,
     newestEnded: newestEnded(activation),
+    meant: action.kind === "cancel" ? await meantRun(activation, envelope) : undefined,
     unfinished,
     namesKnown:
       known !== undefined &&
@@ -44,6 +47,23 @@ export async function viewCommand(
       activation.seenKeys.has(inboxKey(action, activation.conversationId)) ||
       (phase === "idle" && (await isKnown(activation, action))),
   };
+}
+
+function isOverdue(activation: Activation): boolean {
+  const { currentRun: run, context, deps } = activation;
+  return run !== undefined && !run.attached && context.parkDeadline > 0 && context.parkDeadline <= deps.clock.now();
+}
+
+/** Whose stream an action came on; a request on a stream of its own can name the Run that waits. */
+async function meantRun(activation: Activation, envelope: CommandEnvelope): Promise<RunId | undefined> {
+  const { generation, message, originalRequestId } = envelope;
+  if (message.kind === "action")
+    return activation.streams.get(generation.streamId)?.runId ?? (await runOf(activation, generation))?.runId;
+  const waiting = activation.waitingRun?.row;
+  const named =
+    waiting !== undefined &&
+    (waiting.requestId === originalRequestId || waiting.wireRunIds.some((id) => id === message.request.wireRunId));
+  return named ? waiting.runId : undefined;
 }
 
 /** A history that this server does not have may end in calls without a result: the client wants them gone on with. */

@@ -9,6 +9,7 @@ import type {
   ExecReply,
   Generation,
   KvReply,
+  Outcome,
   ParentConversationRef,
   Principal,
   QueryReply,
@@ -22,6 +23,7 @@ import { CommandHandler } from "./command-handler.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { failure, isUnavailable } from "./failures.ts";
 import { Registry } from "./registry.ts";
+import { runOf } from "./run-of.ts";
 import { suspend } from "./suspend.ts";
 import { Sweeper } from "./sweeper.ts";
 import { evictOldest, rearm } from "./parked.ts";
@@ -115,7 +117,11 @@ export class ConversationService implements Conversations {
     // side by side: the gateway has found no conflict, so that the activation of a refused request is the rarest of races
     const [refusal, found] = await Promise.all([
       starts ? this.#bind(envelope, conversationId) : undefined,
-      this.registry.get(conversationId, principal.member, { create: starts, ...(parent ? { parent } : {}) }),
+      this.registry.get(conversationId, principal.member, {
+        create: starts,
+        ...(parent ? { parent } : {}),
+        ...stuckBy(message),
+      }),
     ]);
     if (refusal) return { kind: "refused", failure: failure(refusal) };
     if (!found.ok)
@@ -140,20 +146,12 @@ export class ConversationService implements Conversations {
     const found = await this.registry.get(bound.conversationId, principal.member, { create: false });
     if (!found.ok) return { kind: "refused", failure: found.failure };
     const { activation } = found;
-    const row = [...activation.runs.values()].find(
-      (run) => run.row.requestId === generation.requestId && run.row.generation === generation.generation,
-    );
-    if (row) {
-      this.#streams.carry(generation, activation, row, { kind: "runStart" });
-      return { kind: "attached", conversationId: activation.conversationId, runId: row.row.runId };
-    }
-    const stored = await this.#deps.store.run(activation.lease, {
-      requestId: generation.requestId,
-      generation: generation.generation,
-    });
-    if (!stored || this.#streams.activationOf(generation)) return { kind: "waiting" };
-    this.#streams.answer(generation, activation, stored.runId, bareRequest(activation.conversationId, stored.modelId));
-    return { kind: "attached", conversationId: activation.conversationId, runId: stored.runId };
+    const row = await runOf(activation, generation);
+    if (!row || this.#streams.activationOf(generation)) return { kind: "waiting" };
+    const live = activation.runs.get(row.runId);
+    if (live) this.#streams.carry(generation, activation, live, { kind: "runStart" });
+    else this.#streams.answer(generation, activation, row.runId, bareRequest(activation.conversationId, row.modelId));
+    return { kind: "attached", conversationId: activation.conversationId, runId: row.runId };
   }
 
   async exec(generation: Generation, reply: ExecReply): Promise<Receipt> {
@@ -202,12 +200,9 @@ export class ConversationService implements Conversations {
     const bound = await this.#deps.store.binding(principal.member, requestId);
     if (!bound) return undefined;
     const found = await this.registry.get(bound.conversationId, principal.member, { create: false });
-    const live =
-      found.ok &&
-      [...found.activation.runs.values()].some(
-        (run) => !run.ended && run.row.requestId === requestId && run.row.generation === bound.generation,
-      );
-    return { ...bound, live };
+    const row = found.ok ? await runOf(found.activation, { requestId, generation: bound.generation }) : undefined;
+    const run = found.ok && row ? found.activation.runs.get(row.runId) : undefined;
+    return { ...bound, live: run?.ended === false };
   }
 
   /** The node's lease is gone: another node may own any of its conversations, so it says nothing more for them. */
@@ -257,6 +252,13 @@ export class ConversationService implements Conversations {
     this.#deps.events({ type: "input.dropped", conversationId: null, reason });
     return { kind: "dropped", reason };
   }
+}
+
+/** What a command makes of a Run that cannot go on (lifecycle spec, section 5): it is stopped, or makes way for the command. */
+function stuckBy(message: CommandEnvelope["message"]): { readonly stuck?: Outcome } {
+  const { kind } = message.kind === "action" ? message.action : message.request.action;
+  if (kind === "cancel") return { stuck: { kind: "cancelled", code: "CANCELLED" } };
+  return message.kind === "run" ? { stuck: { kind: "superseded", code: "SUPERSEDED" } } : {};
 }
 
 /** A store that cannot be read refuses, as one that cannot be written does. */

@@ -5,9 +5,13 @@ export interface CommandView {
   readonly phase: "idle" | "active" | "ending";
   readonly current: RunRow | undefined;
   readonly waiting: RunRow | undefined;
+  /** The living Run has been parked past its deadline: it ends now, and nobody can take it over. */
+  readonly overdue: boolean;
   /** The newest Run that this message id opened, ended or not. */
   readonly known: RunRow | undefined;
   readonly newestEnded: RunRow | undefined;
+  /** The Run whose stream brought the command, or which its request names; `undefined`: the command is for the conversation. */
+  readonly meant: RunId | undefined;
   /** The head ends in something to answer. */
   readonly unfinished: boolean;
   /** `x-original-request-id` names a generation of the known Run. */
@@ -68,9 +72,7 @@ function decideRequest(action: Action, wireRunId: string | undefined, view: Comm
         ? { kind: "start" }
         : { kind: "inbox", row: "completion", urgency: "border", nextTurn: view.phase === "ending" };
     case "cancel":
-      return view.phase === "active" && view.current
-        ? { kind: "cancel", runId: view.current.runId }
-        : { kind: "finishedTurn" };
+      return decideCancel(view) ?? { kind: "finishedTurn" };
     case "inject":
     case "cancelSubagent":
     case "unsupported":
@@ -95,9 +97,17 @@ function decideMessage(messageId: string, wireRunId: string | undefined, view: C
 }
 
 function decideResume(view: CommandView): Decision {
+  if (view.phase === "active" && view.overdue) return { kind: "wait", supersede: true };
   if (view.phase !== "idle" && view.current) return { kind: "claim", runId: view.current.runId };
   if (view.unfinished) return { kind: "start" };
   return view.newestEnded ? { kind: "answer", runId: view.newestEnded.runId } : { kind: "finishedTurn" };
+}
+
+/** A cancel is for the Run of its own stream: one that waits ends alone, one that has ended takes no other with it. */
+function decideCancel({ phase, current, waiting, meant }: CommandView): Decision | undefined {
+  if (waiting && meant === waiting.runId) return { kind: "cancel", runId: waiting.runId };
+  if (phase !== "active" || !current || (meant !== undefined && meant !== current.runId)) return undefined;
+  return { kind: "cancel", runId: current.runId };
 }
 
 function decideLive(action: Action, view: CommandView): Decision {
@@ -135,7 +145,7 @@ function decideLive(action: Action, view: CommandView): Decision {
         ? { kind: "start" }
         : { kind: "inbox", row: "completion", urgency: "border", nextTurn: phase === "ending" };
     case "cancel":
-      return phase === "active" && current ? { kind: "cancel", runId: current.runId } : { kind: "acknowledge" };
+      return decideCancel(view) ?? { kind: "acknowledge" };
     case "summarize":
       // a stream carries one Run; the one that lives is not asked to share its own
       return phase === "idle" ? { kind: "start" } : { kind: "acknowledge" };

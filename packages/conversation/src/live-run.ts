@@ -38,6 +38,8 @@ export interface CompiledRun {
 export interface PendingStep {
   readonly record: AssistantRecord;
   readonly modelCallId: ModelCallId;
+  /** It is history already, and its calls are open: those of a state that another server wrote. */
+  readonly stands?: boolean;
 }
 
 /** A committed message of a Run as updates, for a client that has not seen it. */
@@ -73,8 +75,8 @@ export class LiveRun {
   /** Resolves when the Run is durable (`true`), or will never be. */
   readonly accepted: Deferred<boolean> = deferred<boolean>();
   attached: ClientStream | undefined;
-  /** Whoever waits for a transport of this Run. */
-  onAttached: (() => void) | undefined;
+  /** All who wait for a transport of this Run. */
+  readonly arrivals = new Set<() => void>();
   /** It came back from the store: what it showed before is not in the output log. */
   restored = false;
   /** Updates that stand for what was shown before the restart. */

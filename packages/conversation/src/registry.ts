@@ -1,4 +1,12 @@
-import type { ConversationId, Failure, MemberId, ParentConversationRef } from "@chartroom/domain";
+import type {
+  ConversationId,
+  Failure,
+  MemberId,
+  Outcome,
+  ParentConversationRef,
+  RunId,
+  RunRow,
+} from "@chartroom/domain";
 import { Activation, type ActivationOwner } from "./activation.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { failure } from "./failures.ts";
@@ -8,6 +16,20 @@ import { provideCharts } from "./provide.ts";
 export type Found =
   | { readonly ok: true; readonly activation: Activation }
   | { readonly ok: false; readonly failure: Failure };
+
+interface GetOptions {
+  readonly create: boolean;
+  readonly parent?: ParentConversationRef;
+  /** How a Run ends that cannot go on from what is stored; without it such a conversation stays as it is. */
+  readonly stuck?: Outcome;
+}
+
+/** What an activation that came to grief leaves for the next one of its conversation. */
+interface Stuck {
+  /** Even the stored state could not be taken up. */
+  readonly unreadable: boolean;
+  readonly runs: ReadonlySet<RunId>;
+}
 
 /** Who hears of the activations. */
 export interface RegistryWatch {
@@ -26,6 +48,7 @@ export class Registry implements ActivationOwner {
   readonly #opening = new Map<ConversationId, Promise<Found>>();
   /** Conversations of this node that left memory because the store was away, with their members. */
   readonly #abandoned = new Map<ConversationId, MemberId>();
+  readonly #stuck = new Map<ConversationId, Stuck>();
   readonly #watch: RegistryWatch;
 
   constructor(deps: ConversationDeps, watch: RegistryWatch) {
@@ -54,11 +77,7 @@ export class Registry implements ActivationOwner {
   }
 
   /** The conversation of this member, activated here; another member's is not found. */
-  async get(
-    conversationId: ConversationId,
-    member: MemberId,
-    options: { readonly create: boolean; readonly parent?: ParentConversationRef },
-  ): Promise<Found> {
+  async get(conversationId: ConversationId, member: MemberId, options: GetOptions): Promise<Found> {
     for (;;) {
       const live = this.#live.get(conversationId);
       if (live && !live.ended) {
@@ -80,15 +99,14 @@ export class Registry implements ActivationOwner {
       const found = await fresh.finally(() => this.#opening.delete(conversationId));
       if (!found.ok) return found;
       const { activation } = found;
-      return (await activation.restored.promise) ? found : { ok: false, failure: whyNotRestored(activation) };
+      if (await activation.restored.promise) return found;
+      await activation.released.promise;
+      if (!options.stuck || activation.ends || !activation.stuck)
+        return { ok: false, failure: whyNotRestored(activation) };
     }
   }
 
-  async #activate(
-    conversationId: ConversationId,
-    member: MemberId,
-    options: { readonly create: boolean; readonly parent?: ParentConversationRef },
-  ): Promise<Found> {
+  async #activate(conversationId: ConversationId, member: MemberId, options: GetOptions): Promise<Found> {
     // what an earlier activation of this process still writes must land first
     await this.#live.get(conversationId)?.released.promise;
     const result = await this.#deps.store.activate(conversationId, member, options);
@@ -101,7 +119,9 @@ export class Registry implements ActivationOwner {
         return { ok: false, failure: failure("STORE_UNAVAILABLE") };
       case "active": {
         const { clock } = this.#deps;
-        const activation = new Activation(this.#deps, result.activation, this.#chart, this.#learned, this, clock);
+        const ends = this.#isStuck(conversationId, result.activation.runs) ? options.stuck : undefined;
+        const activation = new Activation(this.#deps, result.activation, this.#chart, this.#learned, this, clock, ends);
+        if (ends) void activation.restored.promise.then((done) => done && this.#stuck.delete(conversationId));
         this.#live.set(conversationId, activation);
         this.#watch.activated(activation);
         activation.start();
@@ -117,6 +137,11 @@ export class Registry implements ActivationOwner {
     }
   }
 
+  #isStuck(conversationId: ConversationId, runs: readonly RunRow[]): boolean {
+    const stuck = this.#stuck.get(conversationId);
+    return stuck !== undefined && (stuck.unreadable || runs.some((row) => isOpen(row) && stuck.runs.has(row.runId)));
+  }
+
   rests(activation: Activation): void {
     this.#watch.rests(activation);
   }
@@ -127,6 +152,7 @@ export class Registry implements ActivationOwner {
   }
 
   async #letGo(activation: Activation): Promise<void> {
+    if (activation.stuck) this.#stuck.set(activation.conversationId, stuckOf(activation));
     if (this.#live.get(activation.conversationId) === activation) this.#live.delete(activation.conversationId);
     await activation.written();
     const { release } = activation.context;
@@ -134,6 +160,16 @@ export class Registry implements ActivationOwner {
     if (release === "passivated") await this.#deps.store.release(activation.lease).catch(() => undefined);
   }
 }
+
+function stuckOf({ runs, stored, context }: Activation): Stuck {
+  const rows = [...stored.runs, ...[...runs.values()].map(({ row }) => row)];
+  return {
+    unreadable: context.release === "restore-failed",
+    runs: new Set(rows.filter(isOpen).map(({ runId }) => runId)),
+  };
+}
+
+const isOpen = ({ endedAt }: RunRow): boolean => endedAt === undefined;
 
 function whyNotRestored({ context: { release } }: Activation): Failure {
   return failure(release === "store-unavailable" ? "STORE_UNAVAILABLE" : "INTERNAL");

@@ -25,6 +25,9 @@ export class StreamTable {
 
   /** The generation carries this Run from now on; its waiting downlink is attached at once. */
   carry(generation: Generation, activation: Activation, run: LiveRun, from: ReplayFrom): void {
+    // the ids of what was asked on it stay used, though the Run that asked has ended
+    const stream = activation.streams.get(generation.streamId);
+    if (stream && activation.runs.get(stream.runId)?.ended !== false) stream.runId = run.row.runId;
     this.#set(generation, { kind: "run", activation, run, from });
   }
 

@@ -19,7 +19,7 @@ export async function survivorsOf(activation: Activation, run: LiveRun, signal: 
   for (const [id, data] of await deps.store.blobs(member, missing(read.outline))) known.set(id, data);
   if (run.attached?.attached) {
     const client = new ClientAccess(activation, run, signal);
-    const asked = missing(read.outline).map(async (id) => [id, await client.get(id)] as const);
+    const asked = missing(read.outline).map(async (id) => [id, await client.getNow(id)] as const);
     for (const [id, data] of await Promise.all(asked)) if (data && deps.codec.blobId(data) === id) known.set(id, data);
   }
   return stateSurvivors(read.outline, (id) => wire.blobs.get(id) ?? known.get(id));

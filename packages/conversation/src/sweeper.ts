@@ -4,6 +4,9 @@ import type { ConversationDeps } from "./deps.ts";
 import type { Registry } from "./registry.ts";
 import type { StreamTable } from "./stream-table.ts";
 
+/** A Run that cannot go on ends as one whose client never came back. */
+const OVERDUE = { kind: "failed", code: "PARK_EXPIRED" } as const;
+
 /** Brings back the conversations whose stored deadline has passed, so that a parked Run ends although nobody asks; and lets old output go. */
 export class Sweeper {
   readonly #deps: ConversationDeps;
@@ -40,7 +43,7 @@ export class Sweeper {
     await this.#registry.recover().catch(() => undefined);
     const overdue = await store.overdue(clock.now(), 50).catch(() => []);
     for (const { conversationId, member } of overdue)
-      await this.#registry.get(conversationId, member, { create: false }).catch(() => undefined);
+      await this.#registry.get(conversationId, member, { create: false, stuck: OVERDUE }).catch(() => undefined);
   }
 
   /** Nobody reads and nothing works: the Run's deadline goes to the store, and the actor out of memory. */

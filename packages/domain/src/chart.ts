@@ -77,6 +77,7 @@ export interface ConversationInput {
 /** Facts that the chart emits for its runtime; never a decision that the runtime could take itself. */
 export type ConversationEmitted =
   | { readonly type: "waiting.replaced"; readonly runId: string }
+  | { readonly type: "waiting.cancelled"; readonly runId: string }
   | { readonly type: "waiting.expired"; readonly runId: string; readonly code: FailureCode };
 
 /** Input of the Run's child chart. */

@@ -88,6 +88,13 @@ export interface RunRow {
   readonly finalHead?: CheckpointId;
 }
 
+/** A generation that carries a Run besides the one whose request opened it: a client came back for it. */
+export interface RunClaim {
+  readonly runId: RunId;
+  readonly requestId: RequestId;
+  readonly generation: number;
+}
+
 export type InboxKind = "userMessage" | "inject" | "completion" | "run" | "asyncAnswer";
 export interface InboxRow {
   readonly seq: number;
@@ -186,6 +193,8 @@ export interface Barrier {
   readonly runsOpened?: readonly RunRow[];
   /** A status never goes backwards, and an outcome stays: a change that would is ignored as a whole. A `parkDeadline` of 0 takes it away. */
   readonly runsChanged?: readonly (Partial<Omit<RunRow, "runId" | "request">> & { readonly runId: RunId })[];
+  /** The first Run of a generation stands. */
+  readonly runsClaimed?: readonly RunClaim[];
   readonly callsOpened?: readonly ToolCallRow[];
   /** First result wins: a second one is ignored. */
   readonly callsSettled?: readonly { readonly callId: ToolCallId; readonly result: ToolResultRecord }[];
@@ -224,6 +233,7 @@ export interface ConversationStore {
   toolCalls(lease: Lease, runId: RunId): Promise<readonly ToolCallRow[]>;
   /** The newest model calls that have a mark, newest first. */
   markedCalls(lease: Lease, limit: number): Promise<readonly ModelCallRow[]>;
+  /** By a generation: the Run that it opened or claimed, the newest if there are several. */
   run(
     lease: Lease,
     by:

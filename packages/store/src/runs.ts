@@ -26,7 +26,10 @@ export async function findRun(sql: Sql, conversationId: ConversationId, by: RunK
       ? sql`run_id = ${by.runId}`
       : "messageId" in by
         ? sql`message_id = ${by.messageId}`
-        : sql`request_id = ${by.requestId} and generation = ${by.generation}`;
+        : sql`run_id in (
+            select run_id from run where request_id = ${by.requestId} and generation = ${by.generation}
+            union all select run_id from run_claim where request_id = ${by.requestId} and generation = ${by.generation}
+              and conversation_id = ${conversationId})`;
   const rows = await sql<(typeof run.$inferSelect)[]>`
     select * from run where conversation_id = ${conversationId} and ${key} order by seq desc limit 1`;
   return rows.map(toRun)[0];

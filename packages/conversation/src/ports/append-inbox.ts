@@ -1,4 +1,3 @@
-import type { BlobId } from "@chartroom/domain";
 import { ClientAccess } from "../client-access.ts";
 import { joinInbox } from "../inbox.ts";
 import type { PortCall } from "./port.ts";
@@ -8,7 +7,7 @@ export async function appendInbox({ activation, run, step, signal, send }: PortC
   const joined = joinInbox(activation, run, step);
   const access = new ClientAccess(activation, run, signal);
   // without a transport nobody is waited for: what joins is committed
-  await joined.fetch({ get: async (id: BlobId) => (run.attached?.attached ? access.get(id) : undefined) });
+  await joined.fetch({ get: (id) => access.getNow(id) });
   if (!(await activation.commit(joined.barrier))) return;
   joined.announce();
   send({ type: "interrupt.settled", runId: run.row.runId, joins: activation.inbox.length });

@@ -1,5 +1,6 @@
 import { fromCallback } from "xstate";
-import type { ChartContext, ConversationEvent, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
+import { appendStep } from "@chartroom/history";
+import type { ChartContext, ConversationEvent, Outcome, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
 import { watchHeartbeats } from "../attachment.ts";
 import { chartVersion } from "../chart-version.ts";
@@ -27,6 +28,12 @@ export function bindRestore(find: FindActivation) {
           send(event);
           for (const run of activation.runs.values()) watchHeartbeats(activation, run);
           supersede(activation);
+          // what could not be taken up is not there for the next one
+          if (activation.ends)
+            activation.beside(
+              "rest",
+              activation.commit(() => ({})),
+            );
           activation.restored.resolve(event.type === "restored");
         },
         (error: unknown) => send({ type: isUnavailable(error) ? "store.unavailable" : "restore.failed" }),
@@ -39,6 +46,7 @@ export function bindRestore(find: FindActivation) {
 async function restore(activation: Activation): Promise<RestoreEvent> {
   const { chart, runs } = activation.stored;
   const fresh = activation.context;
+  if (activation.ends) return restoreAtRest(activation, activation.ends);
   if (!chart) return { type: "restored", context: null, resume: "idle" };
   if (chart.machine !== "conversation" || chart.version !== chartVersion || !isContext(chart.context))
     return { type: "restore.failed" };
@@ -78,6 +86,43 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   // the Step in flight is made again: its number is counted when it begins
   const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : context.step;
   return { type: "restored", context: { ...base, parkDeadline, step, attempt: 0 }, resume };
+}
+
+/** What could not go on ends here, with what it had shown; the stored chart is not looked at. A Run that waited begins. */
+async function restoreAtRest(activation: Activation, outcome: Outcome): Promise<RestoreEvent> {
+  const open = activation.stored.runs.filter((row) => row.endedAt === undefined);
+  const waits = open.findLast((row) => row.status === "waiting");
+  await endReplaced(
+    activation,
+    open.filter((row) => row.status === "waiting" && row !== waits),
+  );
+  for (const row of open.filter(({ status }) => status !== "waiting")) await endStuck(activation, row, outcome);
+  if (waits) revive(activation, waits, activation.stored.runs);
+  const base = { ...activation.context, joins: activation.inbox.length };
+  if (!waits) return { type: "restored", context: base, resume: "idle" };
+  const parkDeadline = activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
+  activation.deps.log.open(activation.conversationId, waits.runId, activation.lease.fence);
+  return {
+    type: "restored",
+    context: { ...base, runId: waits.runId, runKind: waits.kind, parkDeadline },
+    resume: "preparing",
+  };
+}
+
+async function endStuck(activation: Activation, row: RunRow, { kind: status, code }: Outcome): Promise<void> {
+  const { partial, runId } = row;
+  await activation.loadHistory();
+  const { history } = activation;
+  const shown = partial
+    ? history.append(appendStep(history.place(runId), { ...partial, calls: [], partial: true }))
+    : {};
+  const { head } = history.view;
+  const end = { status, endedAt: activation.deps.clock.now(), partial: null, ...(code ? { failureCode: code } : {}) };
+  await activation.commit(() => ({
+    ...shown,
+    ...(head ? { head } : {}),
+    runsChanged: [{ runId, ...end, ...(head ? { finalHead: head } : {}) }],
+  }));
 }
 
 /** Runs whose place another one took in the moment before the kill. */

@@ -61,7 +61,10 @@ export class AppendUplink {
       this.#offer({ ...append, answer: Promise.withResolvers() });
       return undefined;
     }
-    if (!(await this.#exchange.ready())) return FAILURES.storeUnavailable;
+    if (!(await this.#exchange.ready())) {
+      if (kind !== "other") this.#exchange.refuseOpening(FAILURES.storeUnavailable);
+      return FAILURES.storeUnavailable;
+    }
     while (this.#deciding !== undefined) await this.#deciding;
     const pending: Pending = { ...append, answer: Promise.withResolvers() };
     // the order of a generation that another process began is not known here

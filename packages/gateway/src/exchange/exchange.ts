@@ -64,6 +64,8 @@ export class Exchange {
   /** The generation that the transport was offered for. */
   #attached: GenerationRecord | undefined;
   #grace: Timer | undefined;
+  /** Why the last opening was refused, where no generation says it. */
+  #refused: Failure | undefined;
   /** What the downlink's call said about itself: an opening that comes as an append may say less. */
   #headers: CallHeaders | undefined;
 
@@ -149,6 +151,12 @@ export class Exchange {
     return undefined;
   }
 
+  /** The opening of a generation could not be taken: who waits for its Run, or comes for it, is told so at once. */
+  refuseOpening(failure: Failure): void {
+    this.#refused = failure;
+    this.failWaiting(failure);
+  }
+
   /** Ends a downlink that still waits for a Run. */
   failWaiting(failure: Failure): void {
     if (this.#transport?.claimed === false) this.#transport.fail(failure);
@@ -188,9 +196,11 @@ export class Exchange {
 
   #apply(opening: Opening, decision: OpeningDecision): Promise<Answer> {
     if (decision.kind === "refuse") {
-      (opening.transport ?? this.#unclaimed())?.fail(decision.failure);
+      if (opening.transport !== undefined) opening.transport.fail(decision.failure);
+      else this.refuseOpening(decision.failure);
       return Promise.resolve(decision.failure);
     }
+    this.#refused = undefined;
     if (opening.transport !== undefined) this.#take(opening.transport);
     this.#stopGrace();
     if (decision.kind === "repeat") {
@@ -300,6 +310,7 @@ export class Exchange {
     await this.ready();
     if (this.#transport !== transport || transport.claimed) return;
     const record = this.#current;
+    if (record === undefined && this.#refused !== undefined) transport.fail(this.#refused);
     if (record?.phase === "live") await this.#attach(record, false);
     else if (record?.phase === "over" && !record.delivered) this.#show(record);
     else if (record?.phase === "over") {

@@ -68,6 +68,18 @@ export const RUNS: readonly Part[] = [
               or (run.status = 'running' and r.status <> 'waiting')))`,
     ),
 
+  (sql, { runsClaimed }) =>
+    rowsOf(
+      runsClaimed,
+      ({ runId, requestId, generation }) => ({ runId, requestId, generation }),
+      (rows) => sql`
+        , claim_rows as (
+          insert into run_claim (conversation_id, request_id, generation, run_id)
+          select mine.id, r."requestId", r.generation, r."runId"
+          from mine, json_to_recordset(${rows}::text::json) as r ("requestId" text, generation int, "runId" text)
+          on conflict do nothing)`,
+    ),
+
   (sql, { callsOpened }) =>
     rowsOf(
       callsOpened,

@@ -68,6 +68,18 @@ export const run = snakeCase.table(
   ],
 );
 
+/** Generations that claimed a Run; the one that opened it is in the Run's own row. */
+export const runClaim = snakeCase.table(
+  "run_claim",
+  {
+    conversationId: text().$type<ConversationId>().notNull(),
+    requestId: text().$type<RequestId>().notNull(),
+    generation: integer().notNull(),
+    runId: text().$type<RunId>().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.requestId, t.generation, t.conversationId] })],
+);
+
 export const toolCall = snakeCase.table(
   "tool_call",
   {
