@@ -5,6 +5,7 @@ import { createModelDirectory } from "@chartroom/providers";
 import { describe, expect, onTestFinished } from "vitest";
 import { systemClock } from "../support/clock.ts";
 import { test } from "../support/database.ts";
+import { mortalStore } from "../support/mortal-store.ts";
 import { openAiStub } from "../support/openai-stub.ts";
 import { openRoom } from "../support/room.ts";
 import { type Answer, call, hang, say } from "../support/scripted-provider.ts";
@@ -47,6 +48,26 @@ const counted = (text: string, inputTokens: number): Answer =>
       { type: "finished", reason: "stop", raw: "stop" },
     ];
   };
+
+/** What a client shows of its state, out of its own blobs: of each turn what was said, the tools that were called, the answer. */
+function shownTurns(chat: Chat): readonly (readonly string[])[] {
+  const blob = (id: Uint8Array): Uint8Array => {
+    const data = chat.blobs.get(Buffer.from(id).toString("hex"));
+    if (data === undefined) throw new Error("the client lacks a blob of a turn");
+    return data;
+  };
+  return stateOf(chat).turns.map((id) => {
+    const { turn } = fromBinary(agent.ConversationTurnStructureSchema, blob(id));
+    if (turn.case !== "agentConversationTurn") throw new Error("no turn of an agent");
+    const steps = turn.value.steps.map((step) => fromBinary(agent.ConversationStepSchema, blob(step)).message);
+    return [
+      fromBinary(agent.UserMessageSchema, blob(turn.value.userMessage)).text,
+      ...steps.flatMap(({ case: kind, value }) =>
+        kind === "assistantMessage" ? [value.text] : kind === "toolCall" ? [value.tool.case ?? ""] : [],
+      ),
+    ];
+  });
+}
 
 /** Files whose reading fills a quarter of the window each. */
 function withBigFiles(chat: Chat): Chat {
@@ -128,6 +149,28 @@ describe("automatic compaction", () => {
     expectPrefixes(scripted.turns.slice(1));
     expect(contexts(scripted.turns.at(-1))).toBe(1);
     expect(textOf(scripted.turns.at(-1)).split("M a.ts")).toHaveLength(2);
+  });
+
+  test("CO-10 what the user scrolls back to after one, also at a restarted server: every turn with its words and its calls", async ({
+    node,
+  }) => {
+    const scripted = models([read("a"), say("One."), say("Two."), counted("Three.", 58_000), read("b"), say("Four.")]);
+    const mortal = mortalStore(node.store);
+    const chat = new Chat(openRoom(mortal.store, scripted));
+    for (const said of ["one", "two", "three", "four"]) await chat.say(said);
+    expect(scripted.summaries).toHaveLength(1);
+    const seen = [
+      ["one", "readToolCall", "One."],
+      ["two", "Two."],
+      ["three", "Three."],
+      ["four", "readToolCall", "Four."],
+    ];
+    expect(shownTurns(chat)).toEqual(seen);
+    mortal.kill();
+    const there = chat.at(openRoom(node.store, scripted));
+    scripted.answer(say("Five."));
+    await there.say("five");
+    expect(shownTurns(there)).toEqual([...seen, ["five", "Five."]]);
   });
 
   test("what came from the cache is counted once: a cached prompt at half of the window is not compacted", async ({
