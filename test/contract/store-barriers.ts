@@ -35,6 +35,20 @@ import {
 /** What a barrier writes, once. */
 export function barriers(adapter: () => StoreAdapter): void {
   describe("a barrier", () => {
+    it("is written, and fenced, no less when nobody waits for the disk", async () => {
+      const { store } = await adapter().node();
+      const id = fresh("c");
+      const former = await take(store, id);
+      const held = await take(store, id);
+      const node = checkpoint("k1", undefined, ["m1"]);
+      const late = { head: node.id, messages: [textMessage("m1")], checkpoints: [node], unawaited: true } as const;
+      expect(await store.commit(former.lease, late)).toEqual({ kind: "fenced" });
+      expect(await store.checkpoints(held.lease)).toEqual([]);
+      expect(await store.commit(held.lease, late)).toEqual({ kind: "committed", inbox: [] });
+      expect((await take(store, id)).head).toBe(node.id);
+      expect(await store.messages(held.lease, node.id)).toEqual([textMessage("m1")]);
+    });
+
     it("is all or nothing, and all of it comes back", async () => {
       const { store } = await adapter().node();
       const id = fresh("c");

@@ -360,7 +360,7 @@ export class Activation {
     if (from !== "restoring")
       this.beside(
         "rest",
-        this.commit(() => ({})),
+        this.commit(() => ({ unawaited: true })),
       );
     this.#owner.rests(this);
   }

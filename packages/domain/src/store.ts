@@ -210,6 +210,11 @@ export interface Barrier {
     readonly attributes: Readonly<Record<string, string | number | boolean>>;
   };
   readonly journal?: readonly LifecycleEvent[];
+  /**
+   * Nothing is answered on its strength: it need not be on disk when `commit` says so. The next barrier without this makes
+   * it durable too; until then a crash of the database's machine may lose it, as if it had not been written yet.
+   */
+  readonly unawaited?: true;
 }
 
 /** The truth. Every method is bounded in time; `unavailable` means that the database could not be reached within the bound. */

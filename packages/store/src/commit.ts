@@ -43,6 +43,7 @@ function own(sql: Sql, node: NodeId, lease: Lease, barrier: FoldedBarrier, write
             state = ${JSON.stringify({ value: chart.value, context: chart.context }, storable)}::text::jsonb`
     }
     ${head === undefined ? sql`` : sql`, head = ${head}`}
+    ${barrier.unawaited ? sql`from set_config('synchronous_commit', 'off', true)` : sql``}
     where id = ${lease.conversationId} and fence = ${lease.fence} and owner_node = ${node} and write_seq < ${writeSeq}
     returning id, owner_member, inbox_seq - ${barrier.inboxPut.length} as base`;
 }
