@@ -4,12 +4,13 @@ import { textTokens } from "@chartroom/history";
 import { describe, expect } from "vitest";
 import { systemClock } from "../support/clock.ts";
 import { commitGate } from "../support/commit-gate.ts";
-import { type Room, openRoom } from "../support/room.ts";
-import { call, hang, say } from "../support/scripted-provider.ts";
-import { Chat, sees, workspace } from "./support/chat.ts";
+import { type Room, openRoom, type RoomStream } from "../support/room.ts";
+import { type Answer, call, hang, say } from "../support/scripted-provider.ts";
+import { cancels, Chat, saysNow, sees, workspace } from "./support/chat.ts";
 import { test } from "./support/database.ts";
 import { historyModels } from "./support/models.ts";
 import { expectPrefix, expectPrefixes, expectSame, textOf } from "./support/prefix.ts";
+import { expectAllValid } from "./support/valid.ts";
 
 type State = ReturnType<typeof stateOf>;
 const stateOf = (chat: Chat) => fromBinary(agent.ConversationStateStructureSchema, chat.state);
@@ -286,6 +287,99 @@ describe("a client that goes back", () => {
     expect(textOf(a)).toContain("Answer five.");
   });
 
+  test("a resume with a state that another server wrote: its open calls are issued again with their ids, each once, and answered calls are not", async ({
+    node,
+    elsewhere,
+  }) => {
+    const models = historyModels([
+      call({ name: "Read", args: { path: "/ws/demo/a.ts" } }, { name: "Read", args: { path: "/ws/demo/b.ts" } }),
+    ]);
+    const chat = new Chat(openRoom(node.store, models));
+    const answers = chat.onExec;
+    chat.onExec = () => undefined;
+    const asked = await chat.open(chat.message("read both"));
+    await sees(asked, "conversationCheckpointUpdate");
+    const before = execsOf(asked);
+    expect(stateOf(chat).pendingToolCalls).toHaveLength(1);
+
+    const room = openRoom(elsewhere, models);
+    const there = chat.at(room);
+    models.answer(say("Read."));
+    const resumed = await there.resume();
+    expect(execsOf(resumed)).toEqual(before);
+    expect(resumed.downlink.terminals).toEqual([{ kind: "completed" }]);
+    expect(resumed.downlink.text).toBe("Read.");
+    expect(relations(room)).toEqual(["import"]);
+    const sent = textOf(models.sent.at(-1));
+    for (const file of ["a", "b"]) expect(sent.split(`content of /ws/demo/${file}.ts`)).toHaveLength(2);
+    expect(sent).not.toContain("stopped because");
+    expect(models.sent).toHaveLength(2);
+    expectPrefixes(models.sent);
+    expectAllValid(models.sent);
+    // what follows stands on it
+    await there.say("and on");
+    expectPrefixes(models.sent);
+
+    // here its Run lives: the same resume takes it over, and the calls are those of before
+    chat.onExec = answers;
+    models.answer(say("Read here."));
+    const claimed = await chat.resume();
+    expect(execsOf(claimed)).toEqual(before);
+    expect(claimed.downlink.text).toBe("Read here.");
+  });
+
+  test.for(["a cancel", "a message"] as const)(
+    "%s while such a call is open closes it as interrupted, and the next request is valid",
+    async (what, { node, elsewhere }) => {
+      const models = historyModels([call({ name: "Read", args: { path: "/ws/demo/a.ts" } })]);
+      const chat = new Chat(openRoom(node.store, models));
+      chat.onExec = () => undefined;
+      const asked = await chat.open(chat.message("read it"));
+      await sees(asked, "conversationCheckpointUpdate");
+      const there = chat.at(openRoom(elsewhere, models));
+      there.onExec = () => undefined;
+      models.answer(say("Fine."));
+      const resumed = await there.open(there.asks({ case: "resumeAction", value: { requestContext: there.context } }));
+      await sees(resumed, "execServerMessage.readArgs");
+      await resumed.send(what === "a cancel" ? cancels : saysNow("never mind", "m-never"));
+      await resumed.downlink.ended();
+      await there.say("next");
+      expect(textOf(models.sent.at(-1))).toMatch(/Tool interrupted.*"next"/su);
+      expectAllValid(models.sent);
+    },
+  );
+
+  test("HI-21 a resume with an older state of the branch goes on from the head: a tool whose result is stored is not run again", async ({
+    node,
+  }) => {
+    const models = historyModels([call({ name: "Read", args: { path: "/ws/demo/a.ts" } }), refused]);
+    const room = openRoom(node.store, models);
+    const chat = new Chat(room);
+    const stream = await chat.stream().attach();
+    const states: Uint8Array[] = [];
+    const takes = stream.downlink.onMessage;
+    stream.downlink.onMessage = (message) => {
+      takes?.(message);
+      if (message.message.case === "conversationCheckpointUpdate") states.push(chat.state);
+    };
+    const answers = chat.onExec;
+    chat.onExec = () => undefined;
+    await stream.send(chat.message("read it"));
+    await sees(stream, "conversationCheckpointUpdate");
+    chat.onExec = answers;
+    // the same client on another stream: its Run is taken over, and answered
+    const other = await chat.resume();
+    expect(other.downlink.terminals).toMatchObject([{ failure: { code: "PROVIDER_AUTH" } }]);
+    chat.state = states[0]!;
+    expect(stateOf(chat).pendingToolCalls).toHaveLength(1);
+    models.answer(say("Read."));
+    const resumed = await chat.resume();
+    expect(execsOf(resumed)).toEqual([]);
+    expect(resumed.downlink.text).toBe("Read.");
+    expect(relations(room)).toEqual(["new", "stale"]);
+    expect(models.sent.at(-1)!.request.messages).toEqual(models.sent.at(-2)!.request.messages);
+  });
+
   test("an interrupted turn that the client does not know of is part of what goes on", async ({ node }) => {
     const models = historyModels([hang(["Half a sen"])]);
     const room = openRoom(node.store, models);
@@ -299,4 +393,14 @@ describe("a client that goes back", () => {
   });
 });
 
+const refused: Answer = async function* () {
+  yield [{ type: "failed", failure: { kind: "auth", message: "scripted", retryable: false } }];
+};
+/** The calls of execs, each with what it asks for. */
+const execsOf = (stream: RoomStream): readonly string[] =>
+  stream.downlink.messages.flatMap(({ message }) =>
+    message.case === "execServerMessage" && message.value.message.case === "readArgs"
+      ? [`${message.value.message.value.toolCallId} ${message.value.message.value.path}`]
+      : [],
+  );
 const hex = (id: Uint8Array): string => Buffer.from(id).toString("hex");

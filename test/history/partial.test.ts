@@ -206,13 +206,15 @@ describe("what was said stays in history", () => {
 
   test("ID-04 its retry, after a cancel whose end it did not see, finds it and is answered", async ({ node }) => {
     const models = historyModels([say("Done.")]);
-    const chat = new Chat(openRoom(node.store, models));
+    const room = openRoom(node.store, models);
+    const chat = new Chat(room);
     const stream = await unprepared(chat, "only");
     stream.downlink.lose();
     const cancel = await chat.stream().attach();
     expect(await cancel.send(chat.asks({ case: "cancelAction", value: { reason: "user" } }))).toMatchObject({
       kind: "finishedTurn",
     });
+    await expect.poll(() => room.service.openRuns).toBe(0);
     const retry = await chat.say("only", { messageId: "m-only" });
     expect(retry.downlink.text).toBe("Done.");
     expect(textOf(models.sent.at(-1)).split('"only"')).toHaveLength(2);

@@ -3,12 +3,14 @@ import {
   appendResults,
   continuedBlobs,
   decodeCheckpoint,
+  isOn,
   type PlainHistory,
   type Outline,
   readPlainHistory,
   readState,
   referencedBlobs,
   relate,
+  type Relation,
   type Said,
   type Branch,
   type Imported,
@@ -52,7 +54,7 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
   if (plain === "malformed") return { ok: false, code: "HISTORY_INVALID" };
   if (plain) return takeMessages(activation, run, plain.messages, plain.blobs);
   if (read.outline.empty && isLiveAction(activation, run)) return stands("continue");
-  const relation = relate(read.outline, history.chain, history.view.head, saidIn(activation, run));
+  const relation = standingOf(activation, run, read.outline);
   switch (relation.kind) {
     case "new":
       wire.state = stateOf(run);
@@ -71,6 +73,16 @@ export async function takeClientState(activation: Activation, run: LiveRun, clie
     case "foreign":
       return takeForeign(activation, run, client);
   }
+}
+
+/** A resume says nothing new: a client that goes on with an older state of this branch lost the newer one, and gets it. */
+function standingOf(activation: Activation, run: LiveRun, outline: Outline): Relation {
+  const { chain, view } = activation.history;
+  const relation = relate(outline, chain, view.head, saidIn(activation, run));
+  const { head } = view;
+  if (run.request.action.kind !== "resume" || relation.kind !== "rewind" || head === undefined) return relation;
+  const onBranch = relation.base === undefined || isOn(chain, head, relation.base);
+  return onBranch ? { kind: "stale", base: head, from: relation.base } : relation;
 }
 
 /** An action on a live stream brings no state: it is meant for where the conversation is, not for its beginning. */

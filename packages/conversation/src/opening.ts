@@ -7,6 +7,7 @@ import {
   openResume,
   openRuntime,
   openTurn,
+  toolMessageId,
 } from "@chartroom/history";
 import { completionText, contextSections, RESUME_TEXT, turnText } from "@chartroom/prompting";
 import type { Action, Barrier, RequestContext, RunId } from "@chartroom/domain";
@@ -79,7 +80,9 @@ export async function openingRows(
   const rows: Barrier[] = [];
   if (run.continues) await moveToEndOf(activation, run.continues);
   const open = openCalls(history.view.messages);
-  if (open.length > 0)
+  // a client that resumes wants them carried out; a call whose result is stored is not asked for again
+  const goOn = action.kind === "resume" && open.every((call) => !history.chain.listing.has(toolMessageId(call.id)));
+  if (open.length > 0 && !goOn)
     rows.push(
       history.append(
         appendResults(
@@ -119,6 +122,7 @@ export async function openingRows(
       break;
     }
     case "resume":
+      if (open.length > 0 && goOn) break;
       rows.push(history.append(openResume(history.place(runId), RESUME_TEXT)));
       break;
     case "backgroundCompletion":

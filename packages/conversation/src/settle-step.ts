@@ -20,9 +20,9 @@ export async function stopStep(activation: Activation, run: LiveRun, reason: Int
   await closeStored(activation, run, reason);
 }
 
-/** Calls of a restored Run that no client came back for. */
+/** Calls that are open without a board: those of a restored Run that no client came back for, or of a state that was brought. */
 async function closeStored(activation: Activation, run: LiveRun, reason: InterruptReason): Promise<void> {
-  if (!run.restored) return;
+  if (!run.restored && !run.opened) return;
   await activation.loadHistory();
   const open = openCalls(activation.history.view.messages);
   if (open.length === 0) return;
@@ -36,7 +36,10 @@ async function closeStored(activation: Activation, run: LiveRun, reason: Interru
 /** The rows of the pass that ended or was stopped: shown text stays; a call that was not committed was not made. */
 export function pendingRows(activation: Activation, run: LiveRun): Barrier {
   const { pending } = run;
-  if (!pending) return { ...modelRows(run), runsChanged: [{ runId: run.row.runId, partial: null }] };
+  if (!pending || pending.stands) {
+    run.pending = undefined;
+    return { ...modelRows(run), runsChanged: [{ runId: run.row.runId, partial: null }] };
+  }
   run.pending = undefined;
   const { record } = pending;
   const kept = record.calls.length > 0 ? { ...record, calls: [], partial: true } : record;

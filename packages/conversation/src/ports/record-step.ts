@@ -22,7 +22,9 @@ export async function recordStep({ activation, run, step, send }: PortCall): Pro
     deadline,
   }));
   const done = await activation.commit(() => ({
-    ...activation.history.append(appendStep(activation.history.place(run.row.runId), pending.record)),
+    ...(pending.stands
+      ? {}
+      : activation.history.append(appendStep(activation.history.place(run.row.runId), pending.record))),
     callsOpened: rows,
     ...modelRows(run),
     runsChanged: [{ runId: run.row.runId, partial: null }],

@@ -1,6 +1,6 @@
-import { modelCallId, type Projection, toolCallId } from "@chartroom/history";
+import { modelCallId, openCalls, type Projection, toolCallId } from "@chartroom/history";
 import { retryDecision, streamStep, type StepOutcome, type StepSink } from "@chartroom/run";
-import type { FailureCode, ModelCallRow, ModelRequest, ProviderFailure } from "@chartroom/domain";
+import type { AssistantRecord, FailureCode, ModelCallRow, ModelRequest, ProviderFailure } from "@chartroom/domain";
 import type { Activation } from "../activation.ts";
 import type { Watched } from "../cache-watch.ts";
 import { compiledOf, compileRequest, ensureCompiled } from "../compile.ts";
@@ -29,6 +29,11 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
   const startedAt = clock.now();
   const attempt = activation.context.attempt + 1;
   const callId = modelCallId(runId, step, attempt);
+  const standing = openAnswer(activation);
+  if (standing) {
+    run.pending = { record: standing, modelCallId: callId, stands: true };
+    return send({ type: "model.toolCalls", runId, calls: standing.calls.length });
+  }
   const trigger = activation.window.trigger(activation.history.view, compiledOf(run));
   if (trigger.kind === "tooLarge") {
     run.failureDetail = tooLarge;
@@ -105,6 +110,14 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
       });
     }
   }
+}
+
+/** The answer with open calls in which a state ends that another server wrote: the Step goes on with those calls. */
+function openAnswer({ history }: Activation): AssistantRecord | undefined {
+  const { messages } = history.view;
+  const calls = openCalls(messages);
+  const content = messages.findLast(({ role }) => role === "assistant")?.content;
+  return calls.length > 0 && content?.kind === "assistant" ? { ...content.record, calls } : undefined;
 }
 
 /** Notes what of the last call of the branch the provider's cache still holds, and what was healed on the way to this one. */
