@@ -212,3 +212,71 @@ describe.each(WIRE_TRANSPORTS)("a downlink over %s", (transport) => {
     await server.stop();
   });
 });
+
+describe("RunSSE of a generation that claimed a Run, at a process that never saw it", () => {
+  const ask = { messageId: "m-asked" };
+
+  test("while the Run lives: it is attached, and the Run goes on", async ({ openNode }) => {
+    const first = await openNode();
+    const server = await startWireServer(first.store, scriptedModels(hang(["Half"])));
+    const person = server.client({ transport: "sse" });
+    const request = person.runRequest("Ask", ask);
+    const opened = person.stream();
+    await opened.send(request);
+    await opened.down.says("Half");
+    const claim = person.stream({ headers: { "x-original-request-id": opened.requestId } });
+    await claim.send(request);
+    await opened.down.over();
+    expectFailed(opened.down, "aborted");
+    await server.stop();
+
+    const second = await openNode();
+    const models = scriptedModels(say("Whole."));
+    const after = await startWireServer(second.store, models);
+    const back = person.twin(after.port);
+    const late = back.stream({ requestId: claim.requestId });
+    await late.down.over();
+    expectFinished(late.down);
+    expect(late.down.text).toContain("Whole.");
+    expect(models.requests).toHaveLength(1);
+    expect(await runStatuses(second.store, person.conversationId)).toEqual(["completed"]);
+    back.close();
+    await after.stop();
+  });
+
+  test.for(["claimed while it lived", "answered after its end"] as const)(
+    "after the end of the Run, which it had %s: it gets the stored output and the terminal (TR-05)",
+    async (how, { openNode }) => {
+      const first = await openNode();
+      const gate = Promise.withResolvers<void>();
+      const server = await startWireServer(first.store, scriptedModels(hang(["The "], gate.promise, say("answer."))));
+      const person = server.client({ transport: "sse" });
+      const request = person.runRequest("Ask", { messageId: unique("message") });
+      const opened = person.stream();
+      await opened.send(request);
+      await opened.down.says("The ");
+      if (how === "answered after its end") {
+        gate.resolve();
+        await opened.down.over();
+      }
+      const later = person.stream({ headers: { "x-original-request-id": opened.requestId } });
+      await later.send(request);
+      gate.resolve();
+      await later.down.over();
+      expectFinished(later.down);
+      await server.stop();
+
+      const second = await openNode();
+      const models = scriptedModels(say("never"));
+      const after = await startWireServer(second.store, models);
+      const back = person.twin(after.port);
+      const late = back.stream({ requestId: later.requestId });
+      await late.down.over();
+      expectFinished(late.down);
+      expect(late.down.text).toBe("The answer.");
+      expect(models.requests).toEqual([]);
+      back.close();
+      await after.stop();
+    },
+  );
+});

@@ -104,6 +104,63 @@ describe.each(WIRE_TRANSPORTS)("cancel over %s", (transport) => {
     await server.stop();
   });
 
+  test.for(["on its stream", "on a stream of its own that names it"] as const)(
+    "of a Run that waits, %s, ends that one alone; the Run that lives goes its own way",
+    async (where, { node }) => {
+      const store = commitGate(node.store);
+      const models = scriptedModels();
+      const server = await startWireServer(store.store, models);
+      const person = server.client({ transport });
+      const { stream: living, release } = await holdIn("modeling", person, models, store);
+      const waiting = person.stream();
+      await waiting.send(person.action({ case: "summarizeAction", value: {} }, { runId: "wire-waits" }));
+      const statuses = (): ReturnType<typeof runStatuses> => runStatuses(node.store, person.conversationId);
+      await expect.poll(statuses).toEqual(["running", "waiting"]);
+      if (where === "on its stream") await waiting.cancel();
+      else {
+        const other = person.stream();
+        const cancel = { case: "cancelAction", value: { reason: "user" } } as const;
+        await other.send(person.action(cancel, { runId: "wire-waits" }));
+        await other.down.over();
+        expect(other.down.ends).toEqual([{ kind: "completed" }]);
+      }
+      await waiting.down.over();
+      expectFailed(waiting.down, "canceled");
+      expect(living.down.closed).toBe(false);
+      expect(await statuses()).toEqual(["running", "cancelled"]);
+      await release();
+      await living.down.over();
+      expectFinished(living.down);
+      expect(living.down.text).toBe("Half and on");
+      expect(await statuses()).toEqual(["completed", "cancelled"]);
+      expect(models.requests).toHaveLength(1);
+      await server.stop();
+    },
+  );
+
+  test("of a message that waits for a Run which ends is not answered any more; the end of the other stays", async ({
+    node,
+  }) => {
+    const store = commitGate(node.store);
+    const models = scriptedModels();
+    const server = await startWireServer(store.store, models);
+    const person = server.client({ transport });
+    const { stream: ending, release } = await holdIn("checkpointing", person, models, store);
+    const waiting = person.stream();
+    await waiting.send(person.runRequest("And then"));
+    const statuses = (): ReturnType<typeof runStatuses> => runStatuses(node.store, person.conversationId);
+    await expect.poll(statuses).toEqual(["running", "waiting"]);
+    await waiting.cancel();
+    await waiting.down.over();
+    expectFailed(waiting.down, "canceled");
+    await release();
+    await ending.down.over();
+    expectFinished(ending.down);
+    expect(await statuses()).toEqual(["completed", "cancelled"]);
+    expect(models.requests).toHaveLength(1);
+    await server.stop();
+  });
+
   test("of a conversation that is idle is acknowledged and changes nothing", async ({ node }) => {
     const server = await startWireServer(node.store, scriptedModels(say("One."), say("Two.")));
     const person = server.client({ transport });
@@ -117,5 +174,57 @@ describe.each(WIRE_TRANSPORTS)("cancel over %s", (transport) => {
     expect(other.down.ends).toEqual([{ kind: "completed" }]);
     expect(await runStatuses(node.store, person.conversationId)).toEqual(["completed"]);
     await server.stop();
+  });
+});
+
+describe("cancel by an append that comes late", () => {
+  test("on the stream of a Run that has ended: the next Run goes on (LC-09)", async ({ node }) => {
+    const gate = Promise.withResolvers<void>();
+    const models = scriptedModels(say("One."), hang(["Half"], gate.promise, say(" and on")));
+    const server = await startWireServer(node.store, models);
+    const person = server.client({ transport: "sse" });
+    const first = person.stream();
+    await first.send(person.runRequest("Go"));
+    await first.down.over();
+    const second = person.stream();
+    await second.send(person.runRequest("Go on"));
+    await second.down.says("Half");
+    await first.cancel();
+    gate.resolve();
+    await second.down.over();
+    expectFinished(second.down);
+    expect(second.down.text).toBe("Half and on");
+    expect(await runStatuses(node.store, person.conversationId)).toEqual(["completed", "completed"]);
+    await server.stop();
+  });
+
+  test("after a restart, on the stream of a Run that waits: that one ends alone", async ({ openNode }) => {
+    const first = await openNode();
+    const server = await startWireServer(first.store, scriptedModels(hang(["Half"])));
+    const person = server.client({ transport: "sse" });
+    const request = person.runRequest("Go", { messageId: "m-restarted" });
+    const living = person.stream();
+    await living.send(request);
+    await living.down.says("Half");
+    const waiting = person.stream();
+    await waiting.send(person.action({ case: "summarizeAction", value: {} }));
+    await server.stop();
+
+    const second = await openNode();
+    const models = scriptedModels(say("Whole."));
+    const after = await startWireServer(second.store, models);
+    const back = person.twin(after.port);
+    const late = back.stream({ requestId: waiting.requestId, downlink: false });
+    late.seqno = 1;
+    await late.cancel();
+    expect(await runStatuses(second.store, person.conversationId)).toEqual(["running", "cancelled"]);
+    const retry = back.stream({ headers: { "x-original-request-id": living.requestId } });
+    await retry.send(request);
+    await retry.down.over();
+    expectFinished(retry.down);
+    expect(await runStatuses(second.store, person.conversationId)).toEqual(["completed", "cancelled"]);
+    expect(models.requests).toHaveLength(1);
+    back.close();
+    await after.stop();
   });
 });
