@@ -90,14 +90,19 @@ export class ClientStream implements OutputReader {
     });
   }
 
-  /** The transport is gone: what was asked over it will not be answered there. */
+  /** The transport is gone: what was asked over it will not be answered there, and the next one is given it anew. */
   leave(): void {
     this.subscription?.close();
     this.subscription = undefined;
     this.#downlink = undefined;
     for (const waiting of this.#asked.values()) waiting.resolve(undefined);
     for (const waiting of this.#gets.values()) waiting.resolve(undefined);
-    for (const waiting of this.#sent.values()) if (!waiting.settled) waiting.resolve(false);
+    for (const [blob, waiting] of this.#sent) {
+      if (waiting.settled) continue;
+      waiting.resolve(false);
+      this.#sent.delete(blob);
+    }
+    this.offered = undefined;
     this.#wake(false);
     this.#asked.clear();
     this.#gets.clear();
@@ -236,7 +241,7 @@ export class ClientStream implements OutputReader {
     this.#roundTripMs = Math.min(ms, this.#roundTripMs ?? ms);
   }
 
-  /** Writes a blob to the client, at most once per stream; `true` when it is acknowledged. A late acknowledgement counts. */
+  /** Writes a blob to the client, at most once per transport; `true` when it is acknowledged. A late acknowledgement counts. */
   setBlob(blob: BlobId, data: Uint8Array, codec: ClientCodec): Promise<boolean> {
     const before = this.#sent.get(blob);
     if (before) return before.promise;
