@@ -7,7 +7,7 @@ import type { FakeDownlink, ServerMessage } from "../support/fake-downlink.ts";
 import { ManualClock } from "../support/gateway/manual-clock.ts";
 import { mortalStore } from "../support/mortal-store.ts";
 import { ada, openRoom, type RoomStream } from "../support/room.ts";
-import { call, hang, say } from "../support/scripted-provider.ts";
+import { type Answer, call, hang, say } from "../support/scripted-provider.ts";
 import { eventually } from "../support/turn.ts";
 import { Chat } from "./support/chat.ts";
 import { writeLong } from "./support/long.ts";
@@ -89,7 +89,15 @@ describe("LO-01 39 MB in 9,000 blobs", () => {
   test("a transport that takes little at a time: what is said comes before the blobs that wait", async ({ node }) => {
     let open: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (open = resolve));
-    const models = historyModels([hang(["Before. "], gate, say("After."))], [{ id: "demo-model", window: 50_000_000 }]);
+    let said = false;
+    const after: Answer = async function* (request, signal) {
+      for await (const events of say("After.")(request, signal)) {
+        yield events;
+        // the server has taken it
+        said = true;
+      }
+    };
+    const models = historyModels([hang(["Before. "], gate, after)], [{ id: "demo-model", window: 50_000_000 }]);
     const chat = new Chat(openRoom(node.store, models));
     await writeLong(node.store, ada.member, chat.conversationId, { turns: 300, resultLength: 4_000 });
     const stream = chat.stream();
@@ -98,7 +106,9 @@ describe("LO-01 39 MB in 9,000 blobs", () => {
     await stream.send(chat.message("Go on"));
     await eventually("the transport is full", () => narrow.full && sets(stream).length > 0);
     open();
-    await eventually("the model has said it", async () => {
+    // nothing is taken meanwhile, however long the model needs
+    await eventually("the model has said it", () => said);
+    await eventually("the client has heard it", () => {
       narrow.drain();
       return stream.downlink.text === "Before. After.";
     });
