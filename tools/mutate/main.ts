@@ -95,8 +95,9 @@ async function work(
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   for (const [at, mutant] of queue) {
-    const right = copy.read(mutant.file);
-    copy.write(mutant.file, mutate(mutant, right));
+    const faulty = mutate(mutant, copy.read);
+    const right = new Map([...faulty.keys()].map((file) => [file, copy.read(file)]));
+    for (const [file, text] of faulty) copy.write(file, text);
     let by: string | undefined;
     let seconds = 0;
     for (const name of mutant.suites) {
@@ -106,7 +107,7 @@ async function work(
       by = run.failed;
       break;
     }
-    copy.write(mutant.file, right);
+    for (const [file, text] of right) copy.write(file, text);
     if (stop.aborted) break;
     verdicts.push({ id: mutant.id, killed: by !== undefined });
     const [verdict, end] = by === undefined ? ["SURVIVED", ""] : ["killed", `\n    by ${by}`];

@@ -16,19 +16,29 @@ export interface Mutant {
   readonly file: string;
   /** In the order of the text, without overlap. */
   readonly edits: readonly Edit[];
+  /** What the fault needs in a second file. */
+  readonly beside?: { readonly file: string; readonly edits: readonly Edit[] };
   /** What should notice, the most likely and fastest first. */
   readonly suites: readonly SuiteName[];
 }
 
-/** The text with the fault in it; throws when that is no program any more. */
-export function mutate({ id, file, edits }: Mutant, text: string): string {
-  let mutated = text;
-  for (const { start, end, text: instead } of edits.toReversed())
-    mutated = mutated.slice(0, start) + instead + mutated.slice(end);
-  const [error] = parseSync(file, mutated).errors;
-  if (error) throw new Error(`${id}: not a program: ${error.message}`);
-  if (mutated === text) throw new Error(`${id}: changes nothing`);
-  return mutated;
+/** The files with the fault in them; `read` gives a file as it is. Throws when one is no program any more, or stays the same. */
+export function mutate(
+  { id, file, edits, beside }: Mutant,
+  read: (file: string) => string,
+): ReadonlyMap<string, string> {
+  const changed = new Map<string, string>();
+  for (const part of beside ? [{ file, edits }, beside] : [{ file, edits }]) {
+    const text = read(part.file);
+    let mutated = text;
+    for (const { start, end, text: instead } of part.edits.toReversed())
+      mutated = mutated.slice(0, start) + instead + mutated.slice(end);
+    const [error] = parseSync(part.file, mutated).errors;
+    if (error) throw new Error(`${id}: not a program: ${error.message}`);
+    if (mutated === text) throw new Error(`${id}: changes nothing`);
+    changed.set(part.file, mutated);
+  }
+  return changed;
 }
 
 /** Ids made unique, in the order of the text: a second one with the same words is `… #2`. */

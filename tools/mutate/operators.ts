@@ -46,7 +46,7 @@ export function alter(
         [right, left],
       ] as const) {
         // of a chain each link is left out once
-        if (chained(side, operator) || narrows(side)) continue;
+        if (chained(side, operator) || narrows(side) || isNothing(right)) continue;
         const kept = `(${source.text.slice(other.start, other.end)})`;
         add(`without ${excerpt(source, side)} of ${excerpt(source, node)}`, node.start, node.end, kept);
       }
@@ -72,6 +72,11 @@ export function alter(
       add(`without ${excerpt(source, node)}`, node.start, node.end, ";");
   });
   return mutants;
+}
+
+/** `… ?? ""`: what cannot be missing has a value for the type checker. */
+function isNothing(side: Node): boolean {
+  return side.type === "Literal" && side.value === "";
 }
 
 /** One side of `&&` or `||` that is itself a chain of the same kind. */

@@ -39,6 +39,21 @@ const FAULTS: Readonly<Record<string, Project>> = {
       ? [{ ...message, parts: [{ type: "text", text: `It is second ${all.length}.` }, ...message.parts] }]
       : [message],
   ),
+  "calls get new ids with each request": changed((message, _at, all) =>
+    message.role === "assistant"
+      ? [{ ...message, calls: message.calls.map((call) => ({ ...call, id: `${call.id}-${all.length}` })) }]
+      : message.role === "tool"
+        ? [
+            {
+              ...message,
+              results: message.results.map((result) => ({ ...result, callId: `${result.callId}-${all.length}` })),
+            },
+          ]
+        : [message],
+  ),
+  "the oldest messages are left out of a long request": changed((message, at, all) =>
+    at === 1 && all.length > 8 ? [] : [message],
+  ),
   "old reasoning is dropped": changed((message, at, all) =>
     message.role === "assistant" && at < all.length - 2
       ? [{ ...message, blocks: message.blocks.filter((block) => block.type !== "thinking") }]
