@@ -136,6 +136,26 @@ describe("automatic compaction", () => {
     expect(stateOf(chat).todos).toHaveLength(1);
   });
 
+  test("CO-01 the goal survives a compaction of a Run that a killed server left", async ({ node }) => {
+    const scripted = models([tell("Hello."), tell("One."), hang([])]);
+    const mortal = mortalStore(node.store);
+    const chat = new Chat(openRoom(mortal.store, scripted));
+    await chat.say("hello");
+    const state = stateOf(chat);
+    state.goalState = create(agent.GoalStateSchema, { objective: "Ship it" });
+    chat.state = toBinary(agent.ConversationStateStructureSchema, state);
+    await chat.say("one");
+    const asked = scripted.sent.length;
+    await chat.open(chat.message("two", { messageId: "m-two" }));
+    await expect.poll(() => scripted.sent.length).toBe(asked + 1);
+    mortal.kill();
+    scripted.answer(fails({ kind: "overflow" }), say("Two."));
+    const there = await chat.at(openRoom(node.store, scripted)).say("two", { messageId: "m-two" });
+    expect(there.downlink.terminals).toEqual([{ kind: "completed" }]);
+    expect(scripted.summaries).toHaveLength(1);
+    expect(textOf(scripted.turns.at(-1))).toMatch(/Ship it.*"two"/su);
+  });
+
   test("CO-12 what follows a compaction begins with it, byte for byte, and a changed context is one small event", async ({
     node,
   }) => {

@@ -1,5 +1,4 @@
 import {
-  type Chain,
   continuedBlobs,
   encodeCheckpoint,
   pathTo,
@@ -30,7 +29,7 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
     history.keepState(node.id, made);
     return {};
   }
-  const before = wire.state ?? newestState(chain, node.id);
+  const before = wire.state ?? newestState(activation);
   let result = encodeCheckpoint(inputOf(activation, run, before, false));
   for (let round = 0; !result.ok && result.kind === "missing" && round < 2; round++) {
     const found = await activation.deps.store.blobs(activation.member, result.blobs);
@@ -48,9 +47,9 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
   return { checkpoints: [{ ...node, wireState: result.state }], blobs: result.blobs };
 }
 
-/** The state of the nearest checkpoint at or below a node. */
-function newestState(chain: Chain, head: CheckpointId): Uint8Array | undefined {
-  return pathTo(chain, head).findLast((node) => node.wireState !== undefined)?.wireState;
+/** The state of the nearest checkpoint at or below the head. */
+export function newestState({ history: { chain, view } }: Activation): Uint8Array | undefined {
+  return pathTo(chain, view.head).findLast((node) => node.wireState !== undefined)?.wireState;
 }
 
 function inputOf(

@@ -2,14 +2,17 @@ import { type Outline, readState, stateSurvivors } from "@chartroom/history";
 import type { Survivors } from "@chartroom/prompting";
 import type { BlobId } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
+import { newestState } from "./checkpoint-publisher.ts";
 import { ClientAccess } from "./client-access.ts";
 import type { LiveRun } from "./live-run.ts";
 
 /** Goal, plan and to-dos as the client's state holds them; they outlive a summary word for word. What only the client has, it is asked for. */
 export async function survivorsOf(activation: Activation, run: LiveRun, signal: AbortSignal): Promise<Survivors> {
   const { wire, deps, member } = activation;
-  const read = wire.state ? readState(wire.state) : undefined;
-  if (!read?.ok) return {};
+  // a Run that came back from the store has brought no state yet
+  const state = wire.state ?? newestState(activation) ?? run.request.state;
+  const read = readState(state);
+  if (!read.ok) return {};
   const known = new Map<BlobId, Uint8Array>();
   const missing = (outline: Outline): readonly BlobId[] => {
     const wanted = new Set<BlobId>();
