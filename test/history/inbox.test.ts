@@ -63,6 +63,36 @@ describe("what comes in while a Run lives", () => {
     expectAllValid(models.sent);
   });
 
+  test("SA-10 two completions and a user message at the same moment in a conversation that rests: all once, whichever came first", async ({
+    node,
+  }) => {
+    for (const order of [
+      ["t-1", "t-2", "user"],
+      ["t-1", "user", "t-2"],
+      ["user", "t-1", "t-2"],
+    ]) {
+      const models = historyModels([say("One."), say("All seen.")]);
+      const room = openRoom(node.store, models);
+      const chat = new Chat(room);
+      await chat.say("one");
+      const streams = await Promise.all(order.map(() => chat.stream().attach()));
+      const receipts = order.map((what, at) =>
+        streams[at]!.send(what === "user" ? chat.message("And be brief.") : chat.asks(done(what))),
+      );
+      expect((await Promise.all(receipts)).map(({ kind }) => kind)).not.toContain("refused");
+      await expect.poll(() => room.service.openRuns).toBe(0);
+      await chat.say("and on");
+      const last = textOf(models.sent.at(-1));
+      for (const piece of ["job t-1", "job t-2", "And be brief."])
+        expect([order, piece, times(last, piece)]).toEqual([order, piece, 1]);
+      // on streams of their own the order is that in which the server took them
+      for (const piece of ["job t-1", "job t-2", "And be brief."]) inOrder(last, "One.", piece, "and on");
+      expect(times(last, "the machine and the workspace")).toBe(1);
+      expectPrefixes(models.sent);
+      expectAllValid(models.sent);
+    }
+  });
+
   test("the same completion and injection again, also through a restarted server: nothing is said twice", async ({
     node,
   }) => {
