@@ -122,6 +122,9 @@ export class CommandHandler {
     }
     activation.addRun(run);
     const current = activation.currentRun;
+    const replaced = activation.waitingRun;
+    // one that an inbox row opens leaves it there, and it joins
+    if (replaced && replaced.opener === undefined) run.replaced = [...replaced.replaced, replaced];
     const { parkedRunTtlMs } = activation.deps.settings;
     activation.send({
       type: "run.requested",

@@ -62,10 +62,28 @@ export async function keepRequest(activation: Activation, run: LiveRun): Promise
   if (!taken.ok) return {};
   const context = broughtContext(run);
   run.compiled ??= compileRun(activation, run, context);
-  const rows = await openingRows(activation, run, context);
+  const rows = [...(await replacedRows(activation, run, NOBODY)), ...(await openingRows(activation, run, context))];
   run.opened = true;
   const { head } = activation.history.view;
   return mergeBarriers(taken.barrier, ...rows, head ? { head } : {});
+}
+
+/** What Runs said whose place this one took while they waited. */
+export async function replacedRows(
+  activation: Activation,
+  run: LiveRun,
+  client: ClientBlobs,
+): Promise<readonly Barrier[]> {
+  const rows: Barrier[] = [];
+  for (const before of run.replaced) {
+    const { action } = before.request;
+    if (!SAYS.has(action.kind)) continue;
+    keepPrefetched(activation, before);
+    await fetchContent(activation, before, messagesOf(action), client);
+    rows.push(...(await openingRows(activation, before, undefined)));
+    for (const [id, wire] of before.userMessages) run.userMessages.set(id, wire);
+  }
+  return rows;
 }
 
 /** The messages that open the Run; nothing where the rows of a retry stand. */

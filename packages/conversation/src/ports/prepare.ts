@@ -8,7 +8,7 @@ import { compileRun, contextOf } from "../compile.ts";
 import type { LiveRun } from "../live-run.ts";
 import { fetchContent, keepPrefetched, messagesOf } from "../message-content.ts";
 import { mergeBarriers } from "../merge-barriers.ts";
-import { openerTaken, openingRows } from "../opening.ts";
+import { openerTaken, openingRows, replacedRows } from "../opening.ts";
 import type { PortCall } from "./port.ts";
 
 /** Claims the Run, brings history and context in, appends the opening messages and compiles; one barrier. */
@@ -43,6 +43,7 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
   const barriers: Barrier[] = [
     taken.barrier,
     { trace: { traceId: run.row.traceId, runId, attributes: { "history.relation": relation } } },
+    ...(begun ? [] : await replacedRows(activation, run, client)),
     ...(begun ? [] : await openingRows(activation, run, context)),
     openerTaken(activation, run),
   ];
