@@ -28,6 +28,12 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     now({ type: "store", does: "hold" }),
     now({ type: "time", ms: 61_000 }),
   ],
+  "a message that came to a conversation that ended while the store was asked is refused, not left without an answer": [
+    now({ type: "command", carrier: "A", what: "resume", stream: 2 }),
+    then({ type: "store", does: "hold" }),
+    now({ type: "message", carrier: "A", how: "executePlan", stream: 0, attach: "after" }),
+    now({ type: "time", ms: 901_000 }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

@@ -58,6 +58,8 @@ export class CommandHandler {
     const view = await viewCommand(activation, envelope, action);
     const decision = decide(action, envelope.carrier, request.wireRunId, view);
     if (!STOPS.has(decision.kind)) await settleResolutions(activation, action);
+    // it ended while the store was asked: nobody would ever answer for a Run that is put into it
+    if (activation.ended) return () => Promise.resolve({ kind: "refused", failure: failure("STORE_UNAVAILABLE") });
     switch (decision.kind) {
       case "start":
       case "wait":
@@ -120,11 +122,11 @@ export class CommandHandler {
       }
       run.accepted.resolve(true);
     }
-    activation.addRun(run);
-    const current = activation.currentRun;
     const replaced = activation.waitingRun;
     // one that an inbox row opens leaves it there, and it joins
     if (replaced && replaced.opener === undefined) run.replaced = [...replaced.replaced, replaced];
+    activation.addRun(run);
+    const current = activation.currentRun;
     const { parkedRunTtlMs } = activation.deps.settings;
     activation.send({
       type: "run.requested",

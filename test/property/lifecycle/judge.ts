@@ -7,7 +7,7 @@ import type { Frame, Link } from "./sim-downlink.ts";
 import type { ClientStream, World } from "./world.ts";
 
 /** Ends of a transport that say nothing about its Run. */
-const ofTransport: readonly FailureCode[] = [
+export const ofTransport: readonly FailureCode[] = [
   "REPLACED",
   "STORE_UNAVAILABLE",
   "DRAINING",
@@ -177,7 +177,7 @@ export class Judge {
   }
 
   #turnEnded(stream: ClientStream, { frames }: Link): void {
-    if (this.causes.has("blobs") || this.#isPast(stream)) return;
+    if (this.causes.has("blobs") || !this.#world.answersArrive(stream) || this.#isPast(stream)) return;
     let checkpoint = -1;
     let shown = -1;
     for (let at = frames.length - 2; at >= 0 && (checkpoint < 0 || shown < 0); at--) {
@@ -204,7 +204,9 @@ export class Judge {
     const { streamId } = stream.generation;
     const code = terminal.kind === "completed" ? "completed" : terminal.failure.code;
     const stored = truth.conversation(conversationId);
-    if (this.#world.isRobbed(node)) this.accuse(`1: a node that was robbed said ${code} on ${streamId}`);
+    const empty = code === "completed" && this.#finished.has(streamId);
+    if (this.#world.isRobbed(node, code) && !empty)
+      this.accuse(`1: a node that was robbed said ${code} on ${streamId}`);
     if (ofTransport.includes(code as FailureCode)) return;
     const life = this.#world.lifeOf(stream);
     const before = this.#terminals.get(life);
@@ -240,7 +242,7 @@ export class Judge {
         : input.carrier === "B" || input.command === "completion";
       const lasting = taken && kept;
       if (lasting && count === 0) this.accuse(`9: ${input.command} ${marker} was acknowledged and is lost`);
-      if (count > 1 && input.command !== "userMessage") this.accuse(`9: ${marker} was applied ${count} times`);
+      if (count > 1 && !this.#world.sentAgain(input)) this.accuse(`9: ${marker} was applied ${count} times`);
     }
   }
 }

@@ -13,6 +13,8 @@ export class SimWorld extends World {
   readonly truth = new MemoryTruth();
   node: ServingNode;
   #uuids = 0;
+  /** What the process that serves was asked and has not answered. */
+  readonly #unanswered = new Set<Promise<unknown>>();
 
   constructor(coverage: Coverage) {
     super(coverage);
@@ -42,6 +44,7 @@ export class SimWorld extends World {
     for (const zombie of this.zombies.splice(0)) this.#end(zombie);
     for (const { downlinks } of this.streams) for (const downlink of downlinks) downlink.vanish();
     this.owesNothing();
+    this.#unanswered.clear();
     this.node = this.#start();
   }
 
@@ -50,6 +53,7 @@ export class SimWorld extends World {
     this.truth.expire(this.node.id);
     this.zombies.push(this.node);
     this.owesNothing();
+    this.#unanswered.clear();
     this.node = this.#start();
   }
 
@@ -122,10 +126,13 @@ export class SimWorld extends World {
 
   #watch(promise: Promise<unknown>): void {
     const node = this.node;
-    promise.catch((error: unknown) => {
-      if (node.alive)
-        this.judge.accuse(`the service rejected: ${error instanceof Error ? error.message : String(error)}`);
-    });
+    this.#unanswered.add(promise);
+    promise
+      .catch((error: unknown) => {
+        if (node.alive)
+          this.judge.accuse(`the service rejected: ${error instanceof Error ? error.message : String(error)}`);
+      })
+      .finally(() => this.#unanswered.delete(promise));
   }
 
   isOf({ generation }: ClientStream, run: Pick<RunRow, "requestId" | "generation">): boolean {
@@ -145,6 +152,6 @@ export class SimWorld extends World {
     return turn();
   }
   async finale(): Promise<void> {
-    // all that there is was looked at while it came
+    if (this.#unanswered.size > 0) this.judge.accuse(`9: ${this.#unanswered.size} calls were never answered`);
   }
 }

@@ -123,8 +123,18 @@ export abstract class World {
   abstract lifeOf(stream: ClientStream): string;
   /** The result of a call was stored before its exec was sent. */
   abstract isSettled(callId: string): boolean;
-  /** Another process has taken the conversation from it. */
-  abstract isRobbed(node: ServingNode): boolean;
+  /** Another process has taken the conversation from it, and what it says now it must not say. */
+  abstract isRobbed(node: ServingNode, says: string): boolean;
+
+  /** What the client answers on it reaches the generation that asked. */
+  answersArrive(_stream: ClientStream): boolean {
+    return true;
+  }
+
+  /** The client may have sent it again when it was over, which asks for it anew (section 6). */
+  sentAgain({ command }: Input): boolean {
+    return command === "userMessage";
+  }
 
   protected heard(event: DomainEvent, node: ServingNode): void {
     this.judge.event(event, node);
@@ -139,13 +149,17 @@ export abstract class World {
         member,
         requestId: requestId as RequestId,
         generation,
-        streamId: `${requestId}#${generation}` as StreamId,
+        streamId: this.streamIdOf(requestId, generation) as StreamId,
       },
       wireRunId,
       downlinks: [],
     };
     this.streams.push(stream);
     return stream;
+  }
+
+  protected streamIdOf(requestId: string, generation: number): string {
+    return `${requestId}#${generation}`;
   }
 
   current({ downlinks }: ClientStream): Link | undefined {
