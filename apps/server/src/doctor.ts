@@ -1,3 +1,4 @@
+import type { ModelDirectory } from "@chartroom/domain";
 import { chainOf, doctor, type Finding, headView } from "@chartroom/history";
 import { StoreError } from "@chartroom/store";
 import type { Visit } from "./visit.ts";
@@ -17,8 +18,11 @@ const BROKEN: Diagnosis = {
   healing: "Nothing: a row that the chain of checkpoints lists is not stored. Restore the database from a backup.",
 };
 
-/** What is wrong with the history that the conversation's head stands on. */
-export async function examine({ view, store, lease }: Visit): Promise<readonly Diagnosis[]> {
+/** What is wrong with the history that the conversation's head stands on, for the model that was asked last. */
+export async function examine(
+  { view, store, lease }: Visit,
+  models: Pick<ModelDirectory, "resolve">,
+): Promise<readonly Diagnosis[]> {
   const { head, chart } = view;
   if (head === undefined) return [];
   const [nodes, anchors] = await Promise.all([store.checkpoints(lease), store.anchors(lease)]);
@@ -33,7 +37,10 @@ export async function examine({ view, store, lease }: Visit): Promise<readonly D
   const living = chart?.context.runId
     ? messages.findLast(({ content }) => content.kind === "assistant")?.id
     : undefined;
-  return doctor(messages)
+  const asked = view.runs.toSorted((a, b) => a.acceptedAt - b.acceptedAt).at(-1)?.modelId;
+  const provider = asked === undefined ? undefined : models.resolve(asked)?.provider;
+  const { id: vendor = "", requiresThinking: requireThinking = false } = provider ?? {};
+  return doctor(messages, { vendor, requireThinking })
     .filter(({ kind, message }) => kind !== "missing-result" || message !== living)
     .map(({ kind, message, call, healing }) => ({ kind, message, call: call ?? null, healing }));
 }

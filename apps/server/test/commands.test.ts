@@ -155,6 +155,19 @@ describe("doctor", () => {
     const good = await runHere(["doctor", room], { DATABASE_URL: url });
     expect(good).toEqual({ code: 0, stderr: "", stdout: "The history is in order.\n" });
 
+    // the vendor of the model that was asked last refuses an answer without reasoning
+    const config = `
+      providers:
+        - { kind: openai, id: strict, baseUrl: "http://127.0.0.1:9", auth: none, models: [{ id: demo-model }], options: { reasoningReplay: required } }`;
+    const strict = await runHere(["doctor", room, "--json"], {
+      DATABASE_URL: url,
+      CHARTROOM_CONFIG: path.join(folderWith({ "strict.yaml": config }), "strict.yaml"),
+    });
+    expect(strict.stderr).toBe("");
+    expect(asJson(strict.stdout)).toMatchObject({
+      findings: [{ kind: "missing-thinking" }, { kind: "missing-thinking" }],
+    });
+
     const sql = connect(url);
     await sql`
       update message set content = jsonb_set(content::jsonb, '{record,calls,0,arguments}', '"[1, marked"')::json

@@ -1,6 +1,8 @@
 import { defineCommand } from "citty";
-import { examine } from "../doctor.ts";
+import type { Config } from "../config/load.ts";
+import { type Diagnosis, examine } from "../doctor.ts";
 import { exitCodes } from "../failure.ts";
+import { openModels } from "../models.ts";
 import { visitConversation } from "../visit.ts";
 import { table } from "../table.ts";
 import { configArgs, configOf, conversationArg, jsonArg, print, printJson, refuseUnknown } from "./shared.ts";
@@ -15,7 +17,7 @@ export const doctorCommand = defineCommand({
   args,
   async run({ args: given }) {
     refuseUnknown(given, args);
-    const findings = await visitConversation(configOf(given), given.conversation, examine);
+    const findings = await findingsOf(configOf(given), given.conversation);
     if (findings.length > 0) process.exitCode = exitCodes.failed;
     if (given.json) return printJson({ conversationId: given.conversation, healthy: findings.length === 0, findings });
     if (findings.length === 0) return print("The history is in order.");
@@ -27,3 +29,12 @@ export const doctorCommand = defineCommand({
     );
   },
 });
+
+async function findingsOf(config: Config, conversation: string): Promise<readonly Diagnosis[]> {
+  const models = openModels(config);
+  try {
+    return await visitConversation(config, conversation, (visit) => examine(visit, models));
+  } finally {
+    await models.close();
+  }
+}
