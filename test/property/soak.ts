@@ -1,30 +1,40 @@
 import { parseArgs } from "node:util";
 import * as fc from "fast-check";
 import { Coverage } from "./lifecycle/coverage.ts";
-import { kindOf, report } from "./lifecycle/report.ts";
+import { kindOf, report, type Runner } from "./lifecycle/report.ts";
 import { runSchedule } from "./lifecycle/run-schedule.ts";
 import { schedule, type Step } from "./lifecycle/schedule.ts";
+import { soakDatabase } from "./wire/soak-database.ts";
 
 /**
  * Random schedules of the lifecycle for as long as it is told, each with a seed of its own that is printed with what it finds.
- * A fault is shown once per kind, with the shortest list of events; the exit code is 1 if there was any.
+ * A fault is shown once per kind, with the shortest list of events; the exit code is 1 if there was any. `--wire`: on a server
+ * behind sockets with a Postgres of its own, over both transports in turn, odd seeds over HTTP/2.
  */
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "10" },
     events: { type: "string", default: "40" },
     seed: { type: "string" },
+    wire: { type: "boolean", default: false },
   },
 });
 const until = performance.now() + Number(values.minutes) * 60_000;
 const least = Number(values.events);
 let seed = Number(values.seed ?? Date.now() % 2 ** 31);
 
+const database = values.wire ? await soakDatabase() : undefined;
+const runnerOf = (at: number): Runner => database?.runner(at % 2 === 1 ? "run" : "sse") ?? runSchedule;
+
+interface Found {
+  count: number;
+  readonly seed: number;
+  readonly steps: readonly Step[];
+  readonly fault: string;
+}
+
 const coverage = new Coverage();
-const found = new Map<
-  string,
-  { count: number; readonly seed: number; readonly steps: readonly Step[]; readonly fault: string }
->();
+const found = new Map<string, Found>();
 let told = performance.now();
 // what nobody waits for must not throw: a process would end of it
 let escaped: string | undefined;
@@ -35,7 +45,7 @@ while (performance.now() < until) {
   const [steps = []] = fc.sample(schedule(least), { numRuns: 1, seed });
   try {
     escaped = undefined;
-    await runSchedule(steps, coverage);
+    await runnerOf(seed)(steps, coverage);
     if (escaped !== undefined) throw new Error(escaped);
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
@@ -54,8 +64,9 @@ while (performance.now() < until) {
 }
 console.log(`${coverage.schedules} schedules, ${coverage.events} events, next seed ${seed}`);
 const rare = coverage.below(20);
-if (rare.length > 0) console.log(`cells met less than 20 times:\n  ${rare.join("\n  ")}`);
+if (rare.length > 0 && !values.wire) console.log(`cells met less than 20 times:\n  ${rare.join("\n  ")}`);
 for (const [event, count] of coverage.unhandled) console.log(`unhandled ${count} times: ${event}`);
 for (const { count, seed: at, steps, fault } of found.values())
-  console.log(`\n${count} times, first with seed ${at}: ${await report(steps, fault)}`);
+  console.log(`\n${count} times, first with seed ${at}: ${await report(steps, fault, runnerOf(at))}`);
+await database?.stop();
 process.exitCode = found.size > 0 ? 1 : 0;
