@@ -349,6 +349,38 @@ describe("a client that goes back", () => {
     },
   );
 
+  test("a message for such a state brings last results of calls that the client stopped: they settle their calls", async ({
+    node,
+    elsewhere,
+  }) => {
+    const models = historyModels([
+      call({ name: "Shell", args: { command: "npm test" } }, { name: "Read", args: { path: "/ws/demo/a.ts" } }),
+    ]);
+    const chat = new Chat(openRoom(node.store, models));
+    chat.onExec = () => undefined;
+    const asked = await chat.open(chat.message("test it"));
+    await sees(asked, "conversationCheckpointUpdate");
+    const [pending] = stateOf(chat).pendingToolCalls.map((text) => JSON.parse(text) as Pending);
+    const toolCallId = pending?.content.find(({ toolName }) => toolName === "Shell")?.toolCallId ?? "";
+    const there = chat.at(openRoom(elsewhere, models));
+    models.answer(say("Fine."));
+    const result = {
+      result: { case: "failure" as const, value: { stdout: "3 passed", exitCode: 130, aborted: true } },
+    };
+    await there.say("what happened?", {
+      action: {
+        interruptedPendingToolCallResolutions: {
+          resolutions: [{ toolCallId, resolution: { case: "shellResult", value: result } }],
+        },
+      },
+    });
+    expect(textOf(models.sent.at(-1))).toMatch(
+      /3 passed.*The call was stopped because the user sent.*"what happened\?"/su,
+    );
+    expectPrefixes(models.sent);
+    expectAllValid(models.sent);
+  });
+
   test("HI-21 a resume with an older state of the branch goes on from the head: a tool whose result is stored is not run again", async ({
     node,
   }) => {
@@ -396,6 +428,9 @@ describe("a client that goes back", () => {
 const refused: Answer = async function* () {
   yield [{ type: "failed", failure: { kind: "auth", message: "scripted", retryable: false } }];
 };
+interface Pending {
+  readonly content: readonly { readonly toolName?: string; readonly toolCallId?: string }[];
+}
 /** The calls of execs, each with what it asks for. */
 const execsOf = (stream: RoomStream): readonly string[] =>
   stream.downlink.messages.flatMap(({ message }) =>

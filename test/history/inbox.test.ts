@@ -126,6 +126,28 @@ describe("what comes in while a Run lives", () => {
     expect(fromBinary(agent.ConversationStateStructureSchema, chat.state).turns).toHaveLength(3);
   });
 
+  test("what was queued before a message is said with it, first to last, also where it joins a Run", async ({
+    node,
+  }) => {
+    const models = historyModels([hang(["Working"]), say("Seen.")]);
+    const chat = new Chat(openRoom(node.store, models));
+    const stream = await chat.open(chat.message("Begin", run));
+    await sees(stream, "interactionUpdate.textDelta");
+    const said = (text: string) => ({ text, messageId: `m-${text.replaceAll(" ", "-")}`, mode: agent.AgentMode.AGENT });
+    await stream.send(
+      acts({
+        case: "userMessageAction",
+        value: { userMessage: said("and third"), prependUserMessages: [said("queued first"), said("queued second")] },
+      }),
+    );
+    await stream.downlink.ended();
+    const last = textOf(models.sent.at(-1));
+    inOrder(last, "Working", "queued first", "queued second", "and third");
+    for (const piece of ["queued first", "queued second", "and third"]) expect(times(last, piece)).toBe(1);
+    expectPrefixes(models.sent);
+    expectAllValid(models.sent);
+  });
+
   test("the same completion and injection again, also through a restarted server: nothing is said twice", async ({
     node,
   }) => {

@@ -117,6 +117,9 @@ function appendAction(activation: Activation, run: LiveRun, action: Action): Bar
       const opening = openTurn({
         ...place,
         input: { message, parts: partsOf(run, message) },
+        prepend: messagesOf(action)
+          .slice(0, -1)
+          .map((queued) => ({ message: queued, parts: partsOf(run, queued) })),
         again: false,
       });
       if (opening.kind !== "opened") return {};

@@ -10,7 +10,7 @@ import {
   toolMessageId,
 } from "@chartroom/history";
 import { completionText, contextSections, RESUME_TEXT, turnText } from "@chartroom/prompting";
-import type { Action, Barrier, RequestContext, RunId } from "@chartroom/domain";
+import type { Action, Barrier, RequestContext, RunId, ToolCallRecord, ToolResultRecord } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 import type { LiveRun } from "./live-run.ts";
 import { type ClientBlobs, hasBegun, takeClientState } from "./client-state.ts";
@@ -105,7 +105,7 @@ export async function openingRows(
       history.append(
         appendResults(
           history.place(runId),
-          open.map((call) => interruptedResult(call, "user-message")),
+          open.map((call) => lastResult(activation, run, call) ?? interruptedResult(call, "user-message")),
         ),
       ),
     );
@@ -154,6 +154,14 @@ export async function openingRows(
       break;
   }
   return rows;
+}
+
+/** The result that the client gives for a call of its state which it stopped itself. */
+function lastResult({ deps }: Activation, run: LiveRun, call: ToolCallRecord): ToolResultRecord | undefined {
+  const { action } = run.request;
+  if (!run.compiled || !("resolutions" in action)) return undefined;
+  const resolution = action.resolutions.find(({ callId }) => callId === call.id);
+  return resolution && deps.tools.resolve(run.compiled.scope, call, resolution);
 }
 
 /** A retry goes on from the branch head of the Run that it repeats. */
