@@ -136,6 +136,26 @@ describe("automatic compaction", () => {
     expect(stateOf(chat).todos).toHaveLength(1);
   });
 
+  test("what the provider counted before a restart is known after it: the branch is compacted before it overflows", async ({
+    node,
+  }) => {
+    const scripted = models([counted("One.", 58_000), say("Two."), say("Three.")]);
+    const mortal = mortalStore(node.store);
+    const chat = new Chat(openRoom(mortal.store, scripted));
+    await chat.say("one");
+    mortal.kill();
+    const there = chat.at(openRoom(node.store, scripted));
+    await there.say("two");
+    expect(scripted.summaries).toHaveLength(1);
+    expect(scripted.turns).toHaveLength(2);
+    // of the new prefix nobody has counted so much
+    await there.say("three");
+    const last = chat.at(openRoom(node.store, scripted));
+    Object.assign(last, { state: there.state });
+    await last.say("four");
+    expect(scripted.summaries).toHaveLength(1);
+  });
+
   test("CO-01 the goal survives a compaction of a Run that a killed server left", async ({ node }) => {
     const scripted = models([tell("Hello."), tell("One."), hang([])]);
     const mortal = mortalStore(node.store);

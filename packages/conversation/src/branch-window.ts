@@ -2,6 +2,7 @@ import {
   createProjector,
   type HeadView,
   imagesOf,
+  isOn,
   messagesTokens,
   type Projection,
   shouldCompact,
@@ -27,6 +28,7 @@ export class BranchWindow {
   readonly #clock: Clock;
   /** Tokens that a provider counted for a call at a place, and for its answer. */
   #measured: { readonly tokens: number; readonly at: Place } | undefined;
+  #recalled = false;
   #failedAt: Place | undefined;
   #fixed: { readonly of: CompiledRun; readonly tokens: number } | undefined;
   readonly #projectors = new Map<string, ReturnType<typeof createProjector>>();
@@ -84,6 +86,23 @@ export class BranchWindow {
   measure(view: HeadView, { inputTokens, outputTokens }: Usage): void {
     // no prompt has 0 tokens: that provider does not count
     if (inputTokens) this.#measured = { tokens: inputTokens + (outputTokens ?? 0), at: placeOf(view) };
+  }
+
+  /** What a provider counted before this activation, if it was on this branch. */
+  async recall(activation: Activation): Promise<void> {
+    if (this.#recalled) return;
+    this.#recalled = true;
+    const { chain, view } = activation.history;
+    const rows = this.#measured ? [] : await activation.cache.stored(activation);
+    for (const { mark, usage } of rows) {
+      const node = mark && mark.summary === view.summary ? chain.nodes.get(mark.head) : undefined;
+      if (!node || !usage.inputTokens || !isOn(chain, view.head, node.id)) continue;
+      // messages behind the call are those of the nodes behind it, on a compacted branch too
+      const messages = view.messages.length - (view.length - node.length);
+      const at = { messages, last: view.messages[messages - 1]?.id };
+      this.#measured = { tokens: usage.inputTokens + (usage.outputTokens ?? 0), at };
+      return;
+    }
   }
 
   /** The branch has a new prefix: the old count says nothing about it. */

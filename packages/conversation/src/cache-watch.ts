@@ -7,7 +7,7 @@ import {
   markOf,
   type PrefixReport,
 } from "@chartroom/history";
-import type { CallMark, CheckpointId } from "@chartroom/domain";
+import type { CallMark, CheckpointId, ModelCallRow } from "@chartroom/domain";
 import type { Activation } from "./activation.ts";
 
 /** Calls that are remembered: on a branch that the user comes back to, the last one of that branch is compared with. */
@@ -28,6 +28,13 @@ export interface Watched {
 export class CacheWatch {
   /** Newest first. */
   #calls: readonly Call[] = [];
+  #stored: Promise<readonly ModelCallRow[]> | undefined;
+
+  /** The newest calls before this activation, newest first; read once. */
+  stored({ deps, lease }: Activation): Promise<readonly ModelCallRow[]> {
+    // it only watches: without the database there is nothing to compare with
+    return (this.#stored ??= deps.store.markedCalls(lease, CALLS_KEPT).catch(() => []));
+  }
 
   /** Compares a call with the last one of its branch, or, on a branch without one, with the last one of all. */
   async compare(activation: Activation, head: CheckpointId, request: CachedRequest): Promise<Watched> {
@@ -35,20 +42,19 @@ export class CacheWatch {
     const before = this.#calls.find(({ mark }) => isOn(chain, head, mark.head)) ?? this.#calls[0];
     const report = before
       ? comparePrefix(before.request, request)
-      : await CacheWatch.#compareStored(activation, head, request);
+      : await this.#compareStored(activation, head, request);
     const mark = markOf(request, head, before && report?.brokenBy === undefined ? before.mark : undefined);
     this.#calls = [{ request, mark }, ...this.#calls].slice(0, CALLS_KEPT);
     return { report, mark };
   }
 
-  static async #compareStored(
-    { history, deps, lease }: Activation,
+  async #compareStored(
+    activation: Activation,
     head: CheckpointId,
     request: CachedRequest,
   ): Promise<PrefixReport | undefined> {
-    const { chain } = history;
-    // it only watches: without the database there is nothing to compare with
-    const rows = await deps.store.markedCalls(lease, CALLS_KEPT).catch(() => []);
+    const { chain } = activation.history;
+    const rows = await this.stored(activation);
     const stored = rows.flatMap(({ mark, modelId, usage }): readonly MarkedCall[] =>
       mark ? [{ mark, model: modelId, tokens: usage.inputTokens }] : [],
     );

@@ -34,6 +34,7 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
     run.pending = { record: standing, modelCallId: callId, stands: true };
     return send({ type: "model.toolCalls", runId, calls: standing.calls.length });
   }
+  await activation.window.recall(activation);
   const trigger = activation.window.trigger(activation.history.view, compiledOf(run));
   if (trigger.kind === "tooLarge") {
     run.failureDetail = tooLarge;
