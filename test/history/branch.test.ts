@@ -136,8 +136,8 @@ describe("a client that goes back", () => {
       const live = await chat.stream().attach();
       const takes = live.downlink.onMessage;
       live.downlink.onMessage = (message) => {
-        // its client is 80 ms away
-        if (message.message.case === "kvServerMessage") late += 80;
+        // its client is 400 ms away
+        if (message.message.case === "kvServerMessage") late += 400;
         takes?.(message);
       };
       await live.send(chat.message("run it"));

@@ -2,6 +2,8 @@ import type { CheckpointId } from "@chartroom/domain";
 
 /** A longer way than this is no way: an acknowledgement that takes so long waits for something else (ms). */
 const LONGEST_WAY_MS = 2_000;
+/** What the programs at both ends take of an acknowledgement's time: on a link that is shorter nothing is taken for crossed (ms). */
+const NO_WAY_MS = 25;
 
 /**
  * The checkpoints that were delivered in one activation, in their order. A client that speaks within a round trip of one may
@@ -15,7 +17,7 @@ export class Deliveries {
   /** `roundTripMs`: the shortest that this client's stream has shown; 0 where it has shown none. */
   add(head: CheckpointId, now: number, roundTripMs: number): void {
     this.#heads.push(head);
-    this.#known.push(now + Math.min(roundTripMs, LONGEST_WAY_MS));
+    this.#known.push(now + Math.max(0, Math.min(roundTripMs, LONGEST_WAY_MS) - NO_WAY_MS));
   }
 
   /** How many of them a client knows that is heard now. */
