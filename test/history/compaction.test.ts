@@ -515,6 +515,26 @@ describe("a summary that the user asks for", () => {
     expect(scripted.sent.map((sent) => textOf(sent)).join()).not.toContain("/summarize");
   });
 
+  test("CO-13 a message during it is answered on the old head, at once; the next summary takes it in", async ({
+    node,
+  }) => {
+    const scripted = models([say("One."), say("Two.")]);
+    const chat = new Chat(openRoom(node.store, scripted));
+    await chat.say("one");
+    scripted.summarize(hang([]), say("Short."));
+    const stream = await chat.open(chat.asks({ case: "summarizeAction", value: {} }));
+    await sees(stream, "interactionUpdate.summaryStarted");
+    await stream.send(saysNow("two first", "m-two"));
+    await stream.downlink.ended();
+    expect(stream.downlink.terminals).toEqual([{ kind: "completed" }]);
+    expect(stream.downlink.text).toBe("Two.");
+    expect(stream.downlink.kinds).not.toContain("interactionUpdate.summaryCompleted");
+    expectPrefixes(scripted.turns);
+    const again = await chat.summarize();
+    expect(again.downlink.kinds).toContain("interactionUpdate.summaryCompleted");
+    expect(textOf(scripted.summaries.at(-1))).toMatch(/One\..*two first.*Two\./su);
+  });
+
   test("of a conversation in which nothing was said it makes none", async ({ node }) => {
     const scripted = models([say("One.")]);
     const chat = new Chat(openRoom(node.store, scripted));

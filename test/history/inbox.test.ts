@@ -126,6 +126,29 @@ describe("what comes in while a Run lives", () => {
     expect(fromBinary(agent.ConversationStateStructureSchema, chat.state).turns).toHaveLength(3);
   });
 
+  test("an injection that is kept for the next turn stays kept while a summary is made, and joins the turn behind it", async ({
+    node,
+  }) => {
+    const gate = commitGate(node.store);
+    const models = historyModels([say("One."), say("Two.")]);
+    const chat = new Chat(openRoom(gate.store, models));
+    gate.hold((barrier) => (barrier.runsChanged ?? []).some(({ status }) => status === "completed"));
+    const stream = await chat.open(chat.message("one", run));
+    await expect.poll(() => gate.held).toBe(1);
+    const kept = stream.send(inject("i-1", "Format on save."));
+    gate.release();
+    await kept;
+    await stream.downlink.ended();
+    const summary = await chat.summarize();
+    expect(summary.downlink.kinds).toContain("interactionUpdate.summaryCompleted");
+    expect(models.turns).toHaveLength(1);
+    await chat.say("two");
+    const last = textOf(models.sent.at(-1));
+    inOrder(last, "What was said so far.", "two");
+    expect(times(last, "Format on save.")).toBe(1);
+    expectAllValid(models.sent);
+  });
+
   test("what was queued before a message is said with it, first to last, also where it joins a Run", async ({
     node,
   }) => {
