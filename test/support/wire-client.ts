@@ -331,6 +331,8 @@ export class Reception {
   readonly unacknowledged: number[] = [];
   /** Ends that were read; a stream that keeps to the protocol has one at most. */
   readonly ends: StreamEnd[] = [];
+  /** The last frame that was read, as it came. */
+  last: { readonly flags: number; readonly payload: Uint8Array } | undefined;
   /** Messages that came after an end. */
   late = 0;
   closed = false;
@@ -401,6 +403,7 @@ export class Reception {
     for await (const chunk of down) {
       this.bytes += (chunk as Buffer).byteLength;
       for (const { flags, payload } of must(reader.push(chunk as Buffer))) {
+        this.last = { flags, payload };
         if (flags === FLAG_END_STREAM) this.ends.push(must(decodeEndStream(payload)));
         else if (flags === FLAG_TRAILERS) this.ends.push(must(decodeTrailers(payload)));
         else this.#message(fromBinary(wire.AgentServerMessageSchema, payload));

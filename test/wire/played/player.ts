@@ -1,15 +1,14 @@
 import { fromBinary, fromJson, toJson, type JsonObject } from "@bufbuild/protobuf";
-import { decodeDetails } from "@chartroom/protocol";
 import {
   AgentClientMessageSchema,
   AgentServerMessageSchema,
   ConversationStateStructureSchema,
 } from "@chartroom/protocols/agent";
-import { ErrorDetailsSchema } from "@chartroom/protocols/aiserver";
 import { until } from "../../support/gateway/until.ts";
 import { kindOf, unique, type WireClient, type WireStream } from "../../support/wire-client.ts";
 import type { Exchange, Step } from "../exchange.ts";
 import { differences, Names } from "./compare.ts";
+import { endDifferences, type ExampleError } from "./ends.ts";
 
 /** Frames that say nothing of an exchange's order; they count only where the example shows one. */
 const ASIDE = new Set([
@@ -51,7 +50,7 @@ interface Played {
  *   Steps: where the example has one, one must be there (a checkpoint: after the frame before it). A call's card and its
  *   exec may change places, and so may those of calls of one Step.
  * - What a frame holds is compared as `compare.ts` says.
- * - After an end-of-stream frame nothing comes.
+ * - The last frame is compared byte for byte in what it must hold, in the dialect's own form (`ends.ts`); nothing comes after it.
  */
 export class Player {
   readonly #client: WireClient;
@@ -61,6 +60,7 @@ export class Player {
   readonly #requests = new Map<string, string>();
   readonly #exchange: Exchange;
   readonly #own: string;
+  readonly #allowed = new Set<string>();
 
   constructor(exchange: Exchange, client: WireClient) {
     this.#exchange = exchange;
@@ -71,6 +71,11 @@ export class Player {
   /** What came so far, on all streams. */
   get kinds(): readonly string[] {
     return [...this.#streams.values()].flatMap(({ stream }) => stream.down.kinds);
+  }
+
+  /** What a server may send besides that did not take part in what went before. */
+  allow(kind: string): void {
+    this.#allowed.add(kind);
   }
 
   /** The example's id is ours as well: a server goes on with a call that another one has made. */
@@ -186,7 +191,7 @@ export class Player {
   }
 
   #aside(kind: string): boolean {
-    return ASIDE.has(kind) || MORE[this.#exchange.id]?.includes(kind) === true;
+    return ASIDE.has(kind) || this.#allowed.has(kind) || MORE[this.#exchange.id]?.includes(kind) === true;
   }
 
   async #end(request: string, step: Step): Promise<void> {
@@ -197,27 +202,20 @@ export class Player {
     if (rest.length > 0) throw new Error(`more came than the example shows: ${rest.map(kindOf).join(" ")}`);
     if (down.ends.length !== 1 || down.late > 0)
       throw new Error(`${down.ends.length} ends, ${down.late} frames behind`);
-    const example = (step.json as { error?: { code: string; message: string; details?: unknown } }).error;
-    const { end } = down;
-    if (example === undefined || end?.kind !== "error") {
-      if ((example === undefined) !== (end?.kind === "completed")) throw new Error(`ended ${JSON.stringify(end)}`);
-      return;
-    }
-    if (end.code !== example.code) throw new Error(`ended ${end.code} instead of ${example.code}`);
-    // an error that a server wrote itself has words of its own; that of a provider is told as it was
-    const details = decodeDetails((example.details as { value: string }[] | undefined)?.[0]?.value);
-    const wrong =
-      details === undefined
-        ? []
-        : differences(
-            toJson(ErrorDetailsSchema, details),
-            end.details && toJson(ErrorDetailsSchema, end.details),
-            this.#names,
-            { has: () => false },
-          );
-    if (wrong.length > 0) throw new Error(`the error differs:\n  ${wrong.join("\n  ")}`);
+    const { dialect, transport } = this.#client;
+    const { error } = step.json as { error?: ExampleError };
+    const wrong = down.last === undefined ? ["no last frame"] : endDifferences(dialect, error, down.last);
+    if (wrong.length > 0) throw new Error(`the end differs:\n  ${wrong.join("\n  ")}`);
+    const type = down.headers["content-type"];
+    if (type !== CONTENT_TYPE[dialect][transport]) throw new Error(`a stream of type ${type}`);
   }
 }
+
+/** Of the stream's answer (wire section 2.4): RunSSE calls its envelopes an event stream. */
+const CONTENT_TYPE = {
+  connect: { run: "application/connect+proto", sse: "text/event-stream" },
+  grpcWeb: { run: "application/grpc-web+proto", sse: "application/grpc-web+proto" },
+} as const;
 
 function requestOf(step: Step): string | undefined {
   return step.requestId ?? step.bidiAppend?.requestId.requestId ?? step.headers?.["x-request-id"];
