@@ -1,10 +1,10 @@
 import {
-  continuedBlobs,
   encodeCheckpoint,
   pathTo,
   plainContract,
   readState,
   tokenDetails,
+  turnBlobs,
   type EncodeInput,
 } from "@chartroom/history";
 import type { Barrier, CheckpointId } from "@chartroom/domain";
@@ -43,7 +43,7 @@ export async function encodeHead(activation: Activation, run: LiveRun): Promise<
   wire.state = result.state;
   wire.head = node.id;
   history.keepState(node.id, result.state);
-  wire.trim(continuedBlobs(result.state, (id) => wire.blobs.get(id)));
+  wire.trim(turnBlobs(result.lastTurn, (id) => wire.blobs.get(id)));
   return { checkpoints: [{ ...node, wireState: result.state }], blobs: result.blobs };
 }
 
@@ -124,6 +124,7 @@ async function publish(activation: Activation, run: LiveRun, state: Uint8Array, 
   if (!stream?.attached) return false;
   stream.offered = head;
   if (!(await giveBlobs(activation, stream)) || !stream.attached) return false;
+  activation.wire.given = state;
   activation.append(run, "checkpoint", activation.deps.codec.checkpoint(state), { checkpoint: head });
   run.logged = head;
   activation.delivered(head, stream.roundTripMs);

@@ -113,6 +113,7 @@ async function takeForeign(activation: Activation, run: LiveRun, client: ClientB
 
 /** A client holds all that its own state names, what the turns at hand name included. */
 function holdNamed({ wire }: Activation, outline: Outline): void {
+  if (wire.isGiven(outline.bytes)) return;
   for (const id of referencedBlobs(outline, (turn) => wire.blobs.get(turn))) wire.hold(id);
 }
 

@@ -14,8 +14,18 @@ export class WireCheckpoint {
   readonly held = new Set<BlobId>();
   /** Blobs that a published state needs and the client has not acknowledged; the store has those that are not at hand. */
   readonly lacking = new Set<BlobId>();
+  /** The state that was published last: the client has acknowledged all that it names. */
+  given: Uint8Array | undefined;
   /** Publications in their order. */
   tail: Promise<unknown> = Promise.resolve();
+
+  /** Whether a client comes back with the state that it was given last. */
+  isGiven(state: Uint8Array): boolean {
+    const { given } = this;
+    if (given?.length !== state.length) return false;
+    for (let at = state.length - 1; at >= 0; at--) if (state[at] !== given[at]) return false;
+    return true;
+  }
 
   /** The client holds this blob: it sent it, named it or acknowledged it. */
   hold(id: BlobId): void {

@@ -33,5 +33,12 @@ export { type EncodeInput, type EncodeResult, encodeCheckpoint } from "./wire/en
 export { type PendingMarks, plainContract, type ToolContract } from "./wire/pending.ts";
 export { type PlainHistory, readPlainHistory } from "./wire/plain.ts";
 export type { BlobLookup } from "./wire/root.ts";
-export { continuedBlobs, type Outline, type OutlineResult, readState, referencedBlobs } from "./wire/state.ts";
+export {
+  continuedBlobs,
+  type Outline,
+  type OutlineResult,
+  readState,
+  referencedBlobs,
+  turnBlobs,
+} from "./wire/state.ts";
 export { stateSurvivors, type StateSurvivors } from "./wire/survivors.ts";

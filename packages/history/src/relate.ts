@@ -32,6 +32,8 @@ export interface Said {
 export function relate(outline: Outline, chain: Chain, head: CheckpointId | undefined, said: Said = {}): Relation {
   if (outline.empty) return head === undefined ? { kind: "new" } : olderThanHead(chain, head, undefined, said);
   if (head === undefined) return { kind: "foreign" };
+  // what nearly all bring: the state that was made of the head, to the byte
+  if (sameBytes(outline.bytes, chain.nodes.get(head)?.wireState)) return olderThanHead(chain, head, head, said);
   const shown = candidates(chain, head);
   const match =
     shown.find((candidate) => sameBytes(outline.bytes, candidate.node.wireState)) ??

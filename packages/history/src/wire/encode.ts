@@ -38,6 +38,8 @@ export type EncodeResult =
       readonly state: Uint8Array;
       /** Blobs that are new against `previous`; they go to the client before the state does. */
       readonly blobs: readonly Blob[];
+      /** The raw id of the last turn. */
+      readonly lastTurn: Uint8Array | undefined;
       /** The root prompt messages were written anew instead of being appended to. */
       readonly rewritten: boolean;
     }
@@ -101,6 +103,7 @@ export function encodeCheckpoint(input: EncodeInput): EncodeResult {
     ok: true,
     state: writeState(state),
     blobs: unique(blobs),
+    lastTurn: state.turns.at(-1),
     rewritten: covered === undefined && before.roots.length > 1,
   };
 }

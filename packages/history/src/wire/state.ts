@@ -127,7 +127,14 @@ export function readTurn(data: Uint8Array): AgentTurn | undefined {
 /** Blobs of a state that the next one goes on from: its last turn, and that turn's user message. */
 export function continuedBlobs(state: Uint8Array, blob: (id: BlobId) => Uint8Array | undefined): ReadonlySet<BlobId> {
   const read = readState(state);
-  const raw = read.ok ? read.outline.state.turns.at(-1) : undefined;
+  return turnBlobs(read.ok ? read.outline.state.turns.at(-1) : undefined, blob);
+}
+
+/** A turn by its raw id, and its user message. */
+export function turnBlobs(
+  raw: Uint8Array | undefined,
+  blob: (id: BlobId) => Uint8Array | undefined,
+): ReadonlySet<BlobId> {
   const id = raw === undefined ? undefined : blobIdOf(raw);
   if (id === undefined) return new Set();
   const data = blob(id);
