@@ -9,7 +9,7 @@ import { NodeStores } from "./wire/node-stores.ts";
 import { overWire } from "./wire/run-over-wire.ts";
 
 /** Schedules per transport, and events of each. The seed stands; `npm run soak -- --wire` tries new ones. */
-const schedules = Number(process.env["CHARTROOM_WIRE_SCHEDULES"] ?? 100);
+const schedules = Number(process.env["CHARTROOM_WIRE_SCHEDULES"] ?? 150);
 const least = Number(process.env["CHARTROOM_WIRE_EVENTS"] ?? 30);
 const seed = Number(process.env["CHARTROOM_SEED"] ?? 1);
 
