@@ -34,7 +34,7 @@ export function copyWorkspace(root: string): WorkCopy {
     folder,
     read: (file) => fs.readFileSync(path.join(folder, file), "utf8"),
     write: (file, text) => fs.writeFileSync(path.join(folder, file), text),
-    remove: () => fs.rmSync(folder, { recursive: true, force: true }),
+    remove: () => fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
 

@@ -45,39 +45,47 @@ async function check(mutants: readonly Mutant[], jobs: number): Promise<number> 
   const names = [...new Set(mutants.flatMap((mutant) => mutant.suites))];
   const database = names.some((name) => suites[name].database === true);
   return withDatabase(database, async (url) => {
+    const clean = copyWorkspace(root);
     const copies = Array.from({ length: Math.min(jobs, mutants.length) }, () => copyWorkspace(root));
     try {
-      const limits = await baseline(names, copies[0], url, stop.signal);
+      const limits = baseline(clean, url, stop.signal);
       const queue = mutants.entries();
-      const verdicts = await Promise.all(
-        copies.map((copy) => work(queue, mutants.length, { copy, url, limits, stop: stop.signal })),
-      );
+      const lanes = copies.map(async (copy) => {
+        try {
+          return await work(queue, mutants.length, { copy, url, limits, stop: stop.signal });
+        } catch (error) {
+          // the other lanes end before their copies go
+          stop.abort();
+          throw error;
+        }
+      });
+      await Promise.allSettled(lanes);
+      const verdicts = await Promise.all(lanes);
       return judge(made, verdicts.flat(), EXPLAINED, only === undefined && !stop.signal.aborted);
     } finally {
-      for (const copy of copies) copy.remove();
+      for (const copy of [clean, ...copies]) copy.remove();
     }
   });
 }
 
 type Copy = ReturnType<typeof copyWorkspace>;
-type Limits = ReadonlyMap<SuiteName, number>;
+/** How long a suite may take with a fault, in ms. */
+type Limits = (name: SuiteName) => Promise<number>;
 
-/** Runs each suite without a fault: it must pass. Gives how long it may take with one, in ms. */
-async function baseline(
-  names: readonly SuiteName[],
-  copy: Copy | undefined,
-  url: string | undefined,
-  stop: AbortSignal,
-): Promise<Limits> {
-  const limits = new Map<SuiteName, number>();
-  if (!copy) return limits;
-  for (const name of names) {
-    const { passed, failed, seconds } = await runSuite(copy, name, url, 10 * 60_000, stop);
-    if (!passed) throw new Error(`without a fault "${name}" fails: ${failed}`);
+/** Runs each suite without a fault before it is used: it must pass. */
+function baseline(clean: Copy, url: string | undefined, stop: AbortSignal): Limits {
+  const limits = new Map<SuiteName, Promise<number>>();
+  const measure = async (name: SuiteName): Promise<number> => {
+    const { passed, failed, seconds } = await runSuite(clean, name, url, 10 * 60_000, stop);
+    if (!passed && !stop.aborted) throw new Error(`without a fault "${name}" fails: ${failed}`);
     console.log(`without a fault: ${name} passes in ${seconds.toFixed(1)} s`);
-    limits.set(name, Math.max(60_000, 6_000 * seconds));
-  }
-  return limits;
+    return Math.max(60_000, 6_000 * seconds);
+  };
+  return (name) => {
+    const limit = limits.get(name) ?? measure(name);
+    limits.set(name, limit);
+    return limit;
+  };
 }
 
 interface Place {
@@ -101,7 +109,7 @@ async function work(
     let by: string | undefined;
     let seconds = 0;
     for (const name of mutant.suites) {
-      const run = await runSuite(copy, name, url, limits.get(name) ?? 60_000, stop);
+      const run = await runSuite(copy, name, url, await limits(name), stop);
       seconds += run.seconds;
       if (run.passed) continue;
       by = run.failed;

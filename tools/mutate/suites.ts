@@ -17,15 +17,27 @@ const SUITES = {
   cluster: { args: ["packages/cluster", ...ONE_THREAD] },
   "command table": { args: ["test/lifecycle/table.test.ts", ...WITH_DATABASE], database: true },
   lifecycle: {
-    args: ["test/lifecycle", "--exclude", "test/lifecycle/table.test.ts", ...WITH_DATABASE],
+    args: ["test/lifecycle", "--exclude", "**/table.test.ts", ...WITH_DATABASE],
     database: true,
   },
   "random schedules": {
     args: ["test/property/lifecycle.test.ts", "test/property/found.test.ts", "--maxWorkers=1"],
     env: { CHARTROOM_SCHEDULES: "400" },
   },
-  wire: { args: ["test/wire", ...WITH_DATABASE], database: true },
-  "store contract": { args: ["test/contract", ...WITH_DATABASE], database: true },
+  wire: {
+    args: [
+      ...["actions", "attach", "cancel", "interrupt", "replay", "terminal"].map((name) => `test/wire/${name}.test.ts`),
+      ...WITH_DATABASE,
+    ],
+    database: true,
+  },
+  "store contract": {
+    args: [
+      ...["store.test.ts", "store-lease", "store-property"].map((name) => `test/contract/${name}`),
+      ...WITH_DATABASE,
+    ],
+    database: true,
+  },
   store: { args: ["packages/store", "--exclude", "**/embedded/**", ...WITH_DATABASE], database: true },
   "two servers": { args: ["test/failure/two-servers.test.ts", ...WITH_DATABASE], database: true },
   history: { args: ["packages/history", "packages/prompting", ...ONE_THREAD] },
@@ -34,7 +46,7 @@ const SUITES = {
     env: { HISTORY_RUNS: "500" },
   },
   "history rooms": { args: ["test/history", ...WITH_DATABASE], database: true },
-} as const satisfies Record<string, Suite>;
+} satisfies Record<string, Suite>;
 
 export type SuiteName = keyof typeof SUITES;
 

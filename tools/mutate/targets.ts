@@ -19,7 +19,7 @@ interface Target {
 
 const CHARTS: readonly SuiteName[] = ["machines"];
 const COMMANDS: readonly SuiteName[] = ["command table", "lifecycle", "random schedules", "wire"];
-const STORE: readonly SuiteName[] = ["store", "store contract", "two servers"];
+const STORE: readonly SuiteName[] = ["store contract", "store", "two servers"];
 const HISTORY: readonly SuiteName[] = ["history", "random histories", "history rooms"];
 
 const TARGETS: readonly Target[] = [
