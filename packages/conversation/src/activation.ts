@@ -27,7 +27,7 @@ import { ClientStream, type StreamAppend } from "./client-stream.ts";
 import { ConversationHistory } from "./conversation-history.ts";
 import { Deliveries } from "./deliveries.ts";
 import type { ConversationDeps } from "./deps.ts";
-import { deferred } from "./deferred.ts";
+import { deferred, type Deferred } from "./deferred.ts";
 import { FencedWrites, type Committed } from "./fenced-writes.ts";
 import { failure, isUnavailable, terminalOf } from "./failures.ts";
 import { faultText } from "./fault-text.ts";
@@ -47,13 +47,17 @@ export interface ActivationOwner {
   released(activation: Activation): void;
 }
 
+const NO_BYTES = new Uint8Array();
+const NEW: Activation["stored"] = { created: true, chart: undefined, runs: [] };
+const EMPTY: Activation["stored"] = { created: false, chart: undefined, runs: [] };
 const NO_RUNS: ReadonlyMap<RunId, LiveRun> = new Map();
 const NO_STREAMS: ReadonlyMap<StreamId, ClientStream> = new Map();
 
 /** One conversation in memory, from its activation to its release: the actor, its ports' shared state, its writes. */
 export class Activation {
   readonly deps: ConversationDeps;
-  readonly stored: StoredActivation;
+  /** What the store had; once that is taken up, without what only the taking up needs. */
+  stored: Pick<StoredActivation, "created" | "chart" | "runs">;
   readonly lease: Lease;
   readonly conversationId: ConversationId;
   readonly member: MemberId;
@@ -65,7 +69,6 @@ export class Activation {
   /** Rows that wait, by `seq`. */
   readonly inbox: InboxRow[];
   readonly restored = deferred<boolean>();
-  readonly released = deferred<void>();
   readonly actor: ConversationActor;
   readonly #writes: FencedWrites;
   readonly #learned: LearnedWindows;
@@ -82,6 +85,7 @@ export class Activation {
   #window: BranchWindow | undefined;
   #cache: CacheWatch | undefined;
   #deliveries: Deliveries | undefined;
+  #released: Deferred<void> | undefined;
   #ended = false;
   #faulted = false;
 
@@ -119,10 +123,7 @@ export class Activation {
   }
 
   start(): void {
-    this.actor.on("*", (told) =>
-      this.beside("end of a waiting Run", this.#endWaiting(told.runId as RunId, outcomeOf(told))),
-    );
-    this.actor.subscribe({ complete: () => this.#end(), error: (error) => this.#fault(error) });
+    this.actor.subscribe(this);
     this.actor.start();
   }
 
@@ -133,7 +134,13 @@ export class Activation {
     return this.#streams ?? NO_STREAMS;
   }
   addRun(run: LiveRun): void {
-    (this.#runs ??= new Map()).set(run.row.runId, run);
+    if (!this.#runs) {
+      this.#runs = new Map();
+      this.actor.on("*", (told) =>
+        this.beside("end of a waiting Run", this.#endWaiting(told.runId as RunId, outcomeOf(told))),
+      );
+    }
+    this.#runs.set(run.row.runId, run);
   }
 
   /** Idempotency keys that this activation has taken or rejected. */
@@ -162,6 +169,11 @@ export class Activation {
   }
   get context(): ChartContext {
     return this.actor.getSnapshot().context;
+  }
+  /** Resolves when the activation is over. */
+  get released(): Promise<void> {
+    if (this.#ended && !this.#released) return Promise.resolve();
+    return (this.#released ??= deferred<void>()).promise;
   }
   get ended(): boolean {
     return this.#ended;
@@ -250,6 +262,15 @@ export class Activation {
     if (!done || !this.speaks()) return;
     run.attached?.terminal(terminalOf(outcome));
     run.stopped.resolve(true);
+  }
+
+  /** What was stored goes on here, or cannot (`false`). */
+  takenUp(done: boolean): void {
+    // a conversation may rest for long, and a request is as long as its conversation
+    const { created, runs } = this.stored;
+    const rows = runs.map((row) => (row.endedAt === undefined ? row : { ...row, request: NO_BYTES }));
+    this.stored = rows.length > 0 ? { created, chart: undefined, runs: rows } : created ? NEW : EMPTY;
+    this.restored.resolve(done);
   }
 
   /** Gives back what only a Run needs; the next one loads it again. */
@@ -365,17 +386,19 @@ export class Activation {
     this.#owner.rests(this);
   }
 
-  #fault(error: unknown): void {
+  /** The actor broke. */
+  error(error: unknown): void {
     this.deps.events({
       type: "chart.error",
       conversationId: this.conversationId,
       message: faultText(error),
     });
     this.#faulted = true;
-    this.#end();
+    this.complete();
   }
 
-  #end(): void {
+  /** The actor is over. */
+  complete(): void {
     if (this.#ended) return;
     this.#ended = true;
     const release = this.actor.getSnapshot().context?.release ?? "port-failed";
@@ -396,7 +419,7 @@ export class Activation {
     this.restored.resolve(false);
     // before all that wait for it
     queueMicrotask(() => this.#owner.released(this));
-    this.released.resolve();
+    this.#released?.resolve();
   }
 }
 

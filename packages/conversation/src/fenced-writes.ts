@@ -13,6 +13,12 @@ export interface WritesHost {
   send(event: { readonly type: "fence.lost" | "store.unavailable" }): void;
 }
 
+const NONE: readonly never[] = [];
+
+function rest<T>(all: readonly T[], written: number): readonly T[] {
+  return written === all.length ? NONE : all.slice(written);
+}
+
 /** The writes of one activation, one after the other, each with the chart and the journal, all under the fence. */
 export class FencedWrites {
   readonly journal: Journal;
@@ -20,8 +26,9 @@ export class FencedWrites {
   readonly #lease: Lease;
   readonly #host: WritesHost;
   readonly #queue = new SerialQueue();
-  readonly #deliveredHeads: CheckpointId[] = [];
-  readonly #deliveredRuns: RunId[] = [];
+  // grown by copies: most activations rest with nothing in them
+  #deliveredHeads: readonly CheckpointId[] = NONE;
+  #deliveredRuns: readonly RunId[] = NONE;
   /** The head that the store has. */
   head: CheckpointId | undefined;
 
@@ -35,12 +42,12 @@ export class FencedWrites {
 
   /** A Run's terminal went out to an attached transport; written with the next barrier. */
   runDelivered(runId: RunId): void {
-    this.#deliveredRuns.push(runId);
+    this.#deliveredRuns = [...this.#deliveredRuns, runId];
   }
 
   /** Written with the next barrier. */
   delivered(head: CheckpointId): void {
-    this.#deliveredHeads.push(head);
+    this.#deliveredHeads = [...this.#deliveredHeads, head];
   }
 
   settled(): Promise<void> {
@@ -75,8 +82,8 @@ export class FencedWrites {
   async #attempt(barrier: Barrier): Promise<CommitResult> {
     const chart = this.#host.chartToWrite();
     const journal = this.journal.pending;
-    const heads = this.#deliveredHeads.slice();
-    const runs = this.#deliveredRuns.slice();
+    const heads = this.#deliveredHeads;
+    const runs = this.#deliveredRuns;
     const result = await this.#deps.store.commit(this.#lease, {
       ...barrier,
       ...(chart ? { chart } : {}),
@@ -89,8 +96,8 @@ export class FencedWrites {
     if (result.kind === "committed") {
       this.journal.written(journal.length);
       if (barrier.head) this.head = barrier.head;
-      this.#deliveredHeads.splice(0, heads.length);
-      this.#deliveredRuns.splice(0, runs.length);
+      this.#deliveredHeads = rest(this.#deliveredHeads, heads.length);
+      this.#deliveredRuns = rest(this.#deliveredRuns, runs.length);
     }
     return result;
   }

@@ -3,7 +3,8 @@ import type { LifecycleEvent, StateValue } from "@chartroom/domain";
 /** Rows of an activation that are not yet in the store; they are written with the next barrier. */
 export class Journal {
   readonly #fence: number;
-  readonly #rows: LifecycleEvent[] = [];
+  // grown by copies, since most activations rest with a few rows: an array that is pushed to has room for seventeen
+  #rows: readonly LifecycleEvent[] = [];
   #seq: number;
 
   /** `seq` of the first row; rows of one fence are numbered from 1. */
@@ -19,22 +20,16 @@ export class Journal {
     readonly to: StateValue;
     readonly at: number;
   }): void {
-    this.#rows.push({
-      seq: this.#seq++,
-      fence: this.#fence,
-      runId: row.runId,
-      event: { ...row.event },
-      from: row.from,
-      to: row.to,
-      at: row.at,
-    });
+    const { runId, event, from, to, at } = row;
+    const noted = { seq: this.#seq++, fence: this.#fence, runId, event: { ...event }, from, to, at };
+    this.#rows = [...this.#rows, noted];
   }
 
   get pending(): readonly LifecycleEvent[] {
-    return this.#rows.slice();
+    return this.#rows;
   }
 
   written(count: number): void {
-    this.#rows.splice(0, count);
+    this.#rows = this.#rows.slice(count);
   }
 }

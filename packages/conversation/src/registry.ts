@@ -84,7 +84,7 @@ export class Registry implements ActivationOwner {
         if (live.member !== member) return { ok: false, failure: failure("NOT_FOUND") };
         if (await live.restored.promise) return { ok: true, activation: live };
         if (live.ended) {
-          await live.released.promise;
+          await live.released;
           if (this.#live.get(conversationId) === live) return { ok: false, failure: whyNotRestored(live) };
           continue;
         }
@@ -100,7 +100,7 @@ export class Registry implements ActivationOwner {
       if (!found.ok) return found;
       const { activation } = found;
       if (await activation.restored.promise) return found;
-      await activation.released.promise;
+      await activation.released;
       if (!options.stuck || activation.ends || !activation.stuck)
         return { ok: false, failure: whyNotRestored(activation) };
     }
@@ -108,7 +108,7 @@ export class Registry implements ActivationOwner {
 
   async #activate(conversationId: ConversationId, member: MemberId, options: GetOptions): Promise<Found> {
     // what an earlier activation of this process still writes must land first
-    await this.#live.get(conversationId)?.released.promise;
+    await this.#live.get(conversationId)?.released;
     const result = await this.#deps.store.activate(conversationId, member, options);
     switch (result.kind) {
       case "notFound":

@@ -34,7 +34,7 @@ export function bindRestore(find: FindActivation) {
               "rest",
               activation.commit(() => ({})),
             );
-          activation.restored.resolve(event.type === "restored");
+          activation.takenUp(event.type === "restored");
         },
         (error: unknown) => send({ type: isUnavailable(error) ? "store.unavailable" : "restore.failed" }),
       );
