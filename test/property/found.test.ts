@@ -34,6 +34,14 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     now({ type: "message", carrier: "A", how: "executePlan", stream: 0, attach: "after" }),
     now({ type: "time", ms: 901_000 }),
   ],
+  "a Run whose conversation could not be restored while the store did not answer ends at its deadline": [
+    now({ type: "message", carrier: "A", how: "userMessage", stream: 1, attach: "before" }),
+    now({ type: "kill" }),
+    then({ type: "again", carrier: "A", input: 0, stream: 0, original: true, attach: "before" }),
+    now({ type: "store", does: "hold" }),
+    now({ type: "time", ms: 3_700_000 }),
+    now({ type: "store", does: "away" }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

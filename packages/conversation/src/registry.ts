@@ -156,8 +156,11 @@ export class Registry implements ActivationOwner {
     if (this.#live.get(activation.conversationId) === activation) this.#live.delete(activation.conversationId);
     await activation.written();
     const { release } = activation.context;
-    if (release === "store-unavailable") this.#abandoned.set(activation.conversationId, activation.member);
-    if (release === "passivated") await this.#deps.store.release(activation.lease).catch(() => undefined);
+    const { conversationId, member, lease } = activation;
+    if (release === "store-unavailable") this.#abandoned.set(conversationId, member);
+    // what this node still holds no sweeper finds, its own neither
+    if (release === "passivated" || release === "restore-failed")
+      await this.#deps.store.release(lease).catch(() => this.#abandoned.set(conversationId, member));
   }
 }
 

@@ -59,8 +59,10 @@ export class Judge {
     // an empty finished turn has no Run
     if (code === "completed" && this.#finished.has(streamId)) return true;
     const carried = this.#carriedBy(stream);
-    const own = runs.filter((run) => carried.has(run.runId) || this.#world.isOf(stream, run));
+    let own = runs.filter((run) => carried.has(run.runId) || this.#world.isOf(stream, run));
     if (own.length === 0 && !this.#final) return false;
+    // the receipt that names the Run died with its process
+    if (own.length === 0 && this.causes.has("process")) own = [...runs];
     const says = ({ status, failureCode }: RunRow): boolean =>
       code === "completed" ? status === "completed" : failureCode === code;
     if (!own.some(says)) this.accuse(`1: ${streamId} ended as ${code}, and no Run of it has that outcome in the store`);
