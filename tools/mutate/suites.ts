@@ -13,7 +13,7 @@ const WITH_DATABASE = ["--maxWorkers=1"];
 
 const SUITES = {
   machines: { args: ["machines", ...ONE_THREAD] },
-  conversation: { args: ["packages/conversation", "packages/run", ...ONE_THREAD] },
+  conversation: { args: ["packages/conversation", ...ONE_THREAD] },
   cluster: { args: ["packages/cluster", ...ONE_THREAD] },
   "command table": { args: ["test/lifecycle/table.test.ts", ...WITH_DATABASE], database: true },
   lifecycle: {
@@ -23,13 +23,6 @@ const SUITES = {
   "random schedules": {
     args: ["test/property/lifecycle.test.ts", "test/property/found.test.ts", "--maxWorkers=1"],
     env: { CHARTROOM_SCHEDULES: "400" },
-  },
-  wire: {
-    args: [
-      ...["actions", "attach", "cancel", "interrupt", "replay", "terminal"].map((name) => `test/wire/${name}.test.ts`),
-      ...WITH_DATABASE,
-    ],
-    database: true,
   },
   "store contract": {
     args: [

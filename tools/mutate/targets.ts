@@ -18,7 +18,8 @@ interface Target {
 }
 
 const CHARTS: readonly SuiteName[] = ["machines"];
-const COMMANDS: readonly SuiteName[] = ["command table", "lifecycle", "random schedules", "wire"];
+const COMMANDS: readonly SuiteName[] = ["conversation", "command table", "lifecycle", "random schedules"];
+const PORTS: readonly SuiteName[] = ["command table", "lifecycle", "random schedules"];
 const STORE: readonly SuiteName[] = ["store contract", "store", "two servers"];
 const HISTORY: readonly SuiteName[] = ["history", "random histories", "history rooms"];
 
@@ -32,12 +33,12 @@ const TARGETS: readonly Target[] = [
     file: "packages/conversation/src/provide.ts",
     within: ["delays"],
     operators: ["properties"],
-    suites: ["lifecycle", "random schedules", "wire"],
+    suites: ["lifecycle", "random schedules"],
   },
   {
     file: "packages/conversation/src/ports/close-run.ts",
     operators: ["conditions", "operands", "statements"],
-    suites: COMMANDS,
+    suites: PORTS,
   },
   {
     file: "packages/conversation/src/fenced-writes.ts",
