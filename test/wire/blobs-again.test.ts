@@ -32,4 +32,23 @@ describe.each(WIRE_TRANSPORTS)("blobs that were not acknowledged, over %s", (tra
       await server.stop();
     },
   );
+
+  test("are written again to each of two downlinks that replace one another while the Run ends", async ({ node }) => {
+    const server = await startWireServer(node.store, scriptedModels(say("Hello.")));
+    const person = server.client({ transport });
+    person.acknowledges = false;
+    const request = person.runRequest("Hi");
+    const stream = person.stream();
+    await stream.send(request);
+    await stream.down.sees("kvServerMessage.setBlobArgs");
+    const second = await stream.reopen(request);
+    await second.sees("kvServerMessage.setBlobArgs");
+    person.acknowledges = true;
+    const third = await stream.reopen(request);
+    await third.over();
+    expectFinished(third);
+    await second.over();
+    expectFailed(second, "aborted");
+    await server.stop();
+  });
 });

@@ -49,16 +49,24 @@ async function openLate(
   return done !== undefined;
 }
 
-/** A transport that came after the checkpoint was passed over gets it before the end, within half the bound of the closing. */
+/** A transport that came after the checkpoint was passed over gets it before the end, within half the bound of the closing; so does one that takes its place meanwhile. */
 async function giveHead(activation: PortCall["activation"], run: PortCall["run"]): Promise<void> {
-  const { history, deps } = activation;
+  const { clock, settings } = activation.deps;
+  const { promise: late, resolve } = Promise.withResolvers<"late">();
+  const timer = clock.setTimeout(() => resolve("late"), settings.closeMs / 2);
+  while (lacksHead(activation, run)) {
+    const asked = run.attached?.downlink;
+    const given = await Promise.race([publishCheckpoint(activation, run), late]);
+    if (given === "late" || run.attached?.downlink === asked) break;
+  }
+  clock.clearTimeout(timer);
+}
+
+/** A transport is there to which the head was not offered yet, though its client lacks it. */
+function lacksHead({ history, wire }: PortCall["activation"], run: PortCall["run"]): boolean {
   const { head } = history.view;
-  if (!run.attached || head === undefined) return;
+  if (!run.attached || head === undefined) return false;
   // after a restart the log no longer has what was delivered before it
-  if (history.chain.nodes.get(head)?.delivered === true && !run.restored) return;
-  if ((activation.wire.head ?? head) !== head || run.attached.offered === head) return;
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = deps.clock.setTimeout(() => resolve(false), deps.settings.closeMs / 2);
-  await Promise.race([publishCheckpoint(activation, run), late]);
-  deps.clock.clearTimeout(timer);
+  if (history.chain.nodes.get(head)?.delivered === true && !run.restored) return false;
+  return (wire.head ?? head) === head && run.attached.offered !== head;
 }
