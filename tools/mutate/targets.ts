@@ -48,7 +48,7 @@ const TARGETS: readonly Target[] = [
   },
   {
     file: "packages/conversation/src/activation.ts",
-    within: ["speaks", "append", "#end"],
+    within: ["speaks", "append", "complete"],
     operators: ["conditions", "operands", "statements"],
     suites: ["lifecycle", "random schedules", "two servers"],
   },
