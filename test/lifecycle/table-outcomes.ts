@@ -118,6 +118,9 @@ export const CHECKS: Readonly<
     lived(trial, true);
     expect(runOf(trial)).toBe(trial.runs[1]?.runId);
     expect(terminals(trial.stage.stream)).toEqual(["SUPERSEDED"]);
+    // who took over asks with the state that it had: the end gives none; calls that went out have had theirs
+    const updates = kindsOf(trial.stage.stream).filter((kind) => kind === "conversationCheckpointUpdate");
+    expect(updates).toHaveLength(trial.state === "waitingTools" ? 1 : 0);
     const [first, second] = trial.runs;
     // what was stopped while it was prepared has not begun to be history
     if (trial.state !== "preparing") expect(trial.stage.runsWith("alpha")).toContain(first?.runId);

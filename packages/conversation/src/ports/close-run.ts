@@ -16,11 +16,11 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   if (!activation.speaks()) return;
   if (outcome.kind === "completed")
     activation.append(run, "turnEnded", codec.update({ kind: "turnEnded", usage: run.usage }));
-  const next = activation.context.followUp && outcome.kind === "completed" ? activation.waitingRun : undefined;
+  // only one that completed has a follow-up on its stream
+  const next = activation.context.followUp ? activation.waitingRun : undefined;
   const stream = run.attached;
   if (next) log.open(activation.conversationId, next.row.runId, activation.lease.fence);
   log.close(activation.conversationId, runId, terminalOf(outcome, run.failureDetail), clock.now(), next?.row.runId);
-  run.continued = next !== undefined;
   if (next && stream) adoptStream(activation, next, stream);
   run.ended = true;
   activation.lastRun = run;
