@@ -144,6 +144,10 @@ describe("a command that is new", () => {
     );
   });
 
+  it("an injection into a conversation at rest is rejected, whatever is still in memory", () => {
+    expect(on("B", injection("w-1"), view("idle", { current: living }))).toBe("reject: no Run is active");
+  });
+
   it("an injection between two Runs, where none is the current one, is rejected", () => {
     expect(on("B", injection(""), view("ending", { current: undefined }))).toBe("reject: no Run is active");
   });
