@@ -98,6 +98,17 @@ describe("the end of a Run", () => {
     expect(stage.runsWith("beta")).toEqual([second?.runId]);
   });
 
+  test("an end that waits in front of a full transport counts as unseen", async ({ node }) => {
+    const stage = await stageIn("modeling", node);
+    stage.acknowledges = true;
+    await holdOutcome(stage, () => stage.model?.finish("answer"));
+    stage.stream.downlink.write = () => false;
+    await stage.finish();
+    expect(stage.stream.downlink.terminals).toEqual([]);
+    const [first] = await stage.runs();
+    expect([first?.status, first?.delivered]).toEqual(["completed", false]);
+  });
+
   test("a follow-up whose stream goes while the outcome is committed runs without it", async ({ node }) => {
     const stage = await stageIn("checkpointing", node);
     void stage.stream.send(userMessage("beta"));

@@ -91,6 +91,8 @@ function joined(trial: Trial): void {
 function openedNext(trial: Trial): void {
   const { runs, stage, marker } = trial;
   expect(statuses(runs)).toEqual(["completed", "completed"]);
+  // its client has seen the end of the one, for it sees the other
+  expect(runs[0]?.delivered).toBe(true);
   expect(stage.runsWith(marker)).toEqual([runs[1]?.runId]);
   expect(terminals(stage.stream)).toEqual(["completed"]);
   expect(turnsEnded(stage.stream)).toBe(2);
