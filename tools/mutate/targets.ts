@@ -37,6 +37,7 @@ const TARGETS: readonly Target[] = [
   },
   {
     file: "packages/conversation/src/ports/close-run.ts",
+    within: ["closeRun"],
     operators: ["conditions", "operands", "statements"],
     suites: PORTS,
   },
