@@ -452,7 +452,11 @@ export const conversationMachine = setup({
         "port.failed": { target: "released", actions: { type: "noteRelease", params: { reason: "restore-failed" } } },
       },
       after: {
-        restoreLimit: { target: "released", actions: { type: "noteRelease", params: { reason: "restore-failed" } } },
+        restoreLimit: {
+          target: "released",
+          actions: { type: "noteRelease", params: { reason: "store-unavailable" } },
+          description: "It waits for the store alone.",
+        },
       },
     },
     idle: {
@@ -884,7 +888,7 @@ export const conversationMachine = setup({
       states: {
         stopping: {
           id: "stopping",
-          description: "Aborts the open calls, keeps shown text as partial, closes aborted calls.",
+          description: "Stops the model, aborts the open calls; writes nothing.",
           invoke: {
             id: "stopWork",
             src: "stopWork",
@@ -909,7 +913,8 @@ export const conversationMachine = setup({
         appending: {
           id: "appending",
           tags: "commit",
-          description: "Commits the inbox rows in order; commands wait.",
+          description:
+            "Commits shown text as partial, results of aborted calls, then the inbox rows in order; commands wait.",
           invoke: {
             id: "appendInbox",
             src: "appendInbox",

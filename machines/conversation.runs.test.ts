@@ -268,7 +268,7 @@ describe("ownership", () => {
   });
 
   it.each([
-    ["res", "restoreLimit", "restore-failed"],
+    ["res", "restoreLimit", "store-unavailable"],
     ["idl", "passivateAfter", "passivated"],
     ["cco", "commitLimit", "store-unavailable"],
     ["rec", "commitLimit", "store-unavailable"],

@@ -105,10 +105,8 @@ describe.each(WIRE_TRANSPORTS)("a database that is away, over %s", { timeout: 90
       const refused = other.stream();
       const answer = await refused.send(other.runRequest("Hello"), { mayFail: true });
       if (transport === "sse") expect(answer?.status).toBe(503);
-      else {
-        await refused.down.over();
-        expect(refused.down.end).toMatchObject({ kind: "error", code: "unavailable" });
-      }
+      await refused.down.over();
+      expect(refused.down.end).toMatchObject({ kind: "error", code: "unavailable" });
       expect(await readyz(here)).toBe(503);
 
       await lighten(here, how);

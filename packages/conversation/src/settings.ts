@@ -11,6 +11,7 @@ export interface ConversationSettings {
   readonly commitMs: number;
   readonly storeRetryMs: number;
   readonly ackMs: number;
+  /** Longer than `storeRetryMs` too: what came in last is written first. */
   readonly closeMs: number;
   readonly openingMs: number;
   readonly claimMs: number;
@@ -43,7 +44,7 @@ export const defaultSettings: ConversationSettings = {
   commitMs: 40_000,
   storeRetryMs: 30_000,
   ackMs: 30_000,
-  closeMs: 30_000,
+  closeMs: 40_000,
   openingMs: 60_000,
   claimMs: 30_000,
   callMs: 86_400_000,
@@ -75,6 +76,7 @@ export function settingsProblems(s: ConversationSettings): readonly string[] {
   if (s.parkedRunTtlMs <= s.heartbeatIntervalMs * (1 + s.heartbeatJitterRatio))
     problems.push("parkedRunTtlMs: longer than the longest heartbeat delay");
   if (s.commitMs <= s.storeRetryMs) problems.push("commitMs: longer than storeRetryMs");
+  if (s.closeMs <= s.storeRetryMs) problems.push("closeMs: longer than storeRetryMs");
   if (s.maxOpenRunsPerMember > s.maxOpenRuns) problems.push("maxOpenRunsPerMember: at most maxOpenRuns");
   return problems;
 }

@@ -5,15 +5,19 @@ import type { LiveRun } from "./live-run.ts";
 import { modelRows } from "./model-rows.ts";
 
 /**
- * Stops what a Step has in flight: open execs are aborted on the wire first, then partial cards are closed as failed and
- * open calls as interrupted; each of those results is committed. The model pass itself stays in `run.pending`.
+ * Stops what a Step has in flight, whether the store is there or not: open execs are aborted on the wire first, then partial
+ * cards are closed as failed and open calls as interrupted. The model pass itself stays in `run.pending`.
  */
-export async function stopStep(activation: Activation, run: LiveRun, reason: InterruptReason): Promise<void> {
+export async function haltStep(activation: Activation, run: LiveRun, reason: InterruptReason): Promise<void> {
   run.board?.interruptAll(reason);
   await run.work;
   for (const card of run.cards.values())
     for (const frame of card.abandoned(reason)) activation.append(run, "update", frame);
   run.cards.clear();
+}
+
+/** After `haltStep`: each result of the Step that was stopped is in the store. */
+export async function settleStep(activation: Activation, run: LiveRun, reason: InterruptReason): Promise<void> {
   await run.board?.flushed();
   run.board?.dispose();
   run.board = undefined;

@@ -145,7 +145,7 @@ const limits = z
     callMs: ms.describe("A tool call without a sign of life."),
     clientReplyMs: ms.describe("A blob or context that a client must send."),
     ackMs: ms.describe("A client's acknowledgements of a checkpoint's blobs."),
-    closeMs: ms.describe("Telling a client the end of a Run."),
+    closeMs: ms.describe("Telling a client the end of a Run; longer than storeRetryMs."),
     storeRetryMs: ms.describe("How long a write is tried again while the database is away."),
     commitMs: ms.describe("A write in all; longer than storeRetryMs."),
     flushPartialMs: ms.describe("Between two savings of text that is being streamed."),

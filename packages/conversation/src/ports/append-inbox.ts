@@ -1,9 +1,12 @@
 import { ClientAccess } from "../client-access.ts";
 import { joinInbox } from "../inbox.ts";
+import { pendingRows, settleStep } from "../settle-step.ts";
 import type { PortCall } from "./port.ts";
 
-/** Commits the rows that join this Run, in order, then tells the client. */
+/** Commits what the Step that was stopped leaves: shown text, results of aborted calls; then the rows that join, in order, and tells the client. */
 export async function appendInbox({ activation, run, step, signal, send }: PortCall): Promise<void> {
+  await settleStep(activation, run, "user-message");
+  if (run.pending && !(await activation.commit(() => pendingRows(activation, run)))) return;
   const joined = joinInbox(activation, run, step);
   const access = new ClientAccess(activation, run, signal);
   // without a transport nobody is waited for: what joins is committed

@@ -2,7 +2,7 @@ import type { InterruptReason, OutcomeKind } from "@chartroom/domain";
 import { encodeHead } from "../checkpoint-publisher.ts";
 import { mergeBarriers } from "../merge-barriers.ts";
 import { keepOpening, keepRequest } from "../opening.ts";
-import { pendingRows, stopStep } from "../settle-step.ts";
+import { haltStep, pendingRows, settleStep } from "../settle-step.ts";
 import type { PortCall } from "./port.ts";
 
 const reasons: Readonly<Record<OutcomeKind, InterruptReason>> = {
@@ -15,11 +15,9 @@ const reasons: Readonly<Record<OutcomeKind, InterruptReason>> = {
 /** The Run's last rows: nothing runs any more, what was shown is kept, and the head's wire checkpoint is stored with its blobs. */
 export async function commitCheckpoint({ activation, run, send }: PortCall): Promise<void> {
   const outcome = activation.context.outcome?.kind ?? "failed";
-  await stopStep(
-    activation,
-    run,
-    activation.context.outcome?.code === "PARK_EXPIRED" ? "parked-expired" : reasons[outcome],
-  );
+  const reason = activation.context.outcome?.code === "PARK_EXPIRED" ? "parked-expired" : reasons[outcome];
+  await haltStep(activation, run, reason);
+  await settleStep(activation, run, reason);
   const said = await keepRequest(activation, run);
   const opening = await keepOpening(activation, run);
   const rows = pendingRows(activation, run);

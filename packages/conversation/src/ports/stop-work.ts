@@ -1,9 +1,8 @@
-import { pendingRows, stopStep } from "../settle-step.ts";
+import { haltStep } from "../settle-step.ts";
 import type { PortCall } from "./port.ts";
 
-/** Before the inbox joins: nothing runs any more, shown text is kept, aborted calls have their result. */
+/** Before the inbox joins: nothing runs any more. What is written of it is for the commit that follows, which waits for the store. */
 export async function stopWork({ activation, run, send }: PortCall): Promise<void> {
-  await stopStep(activation, run, "user-message");
-  if (run.pending && !(await activation.commit(() => pendingRows(activation, run)))) return;
+  await haltStep(activation, run, "user-message");
   send({ type: "work.stopped", runId: run.row.runId });
 }
