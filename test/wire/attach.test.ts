@@ -213,6 +213,24 @@ describe.each(WIRE_TRANSPORTS)("a downlink over %s", (transport) => {
   });
 });
 
+describe("RunSSE of a generation whose Run has ended", () => {
+  test("after a message that came once more on it: it gets the Run of that message", async ({ node }) => {
+    const models = scriptedModels(say("One."), say("Two."));
+    const server = await startWireServer(node.store, models);
+    const person = server.client({ transport: "sse" });
+    const stream = person.stream();
+    await stream.send(person.runRequest("Go"));
+    await stream.down.over();
+    await stream.say("Go on");
+    const down = stream.open();
+    await down.over();
+    expectFinished(down);
+    expect(down.text).toBe("Two.");
+    expect(await runStatuses(node.store, person.conversationId)).toEqual(["completed", "completed"]);
+    await server.stop();
+  });
+});
+
 describe("RunSSE of a generation that claimed a Run, at a process that never saw it", () => {
   const ask = { messageId: "m-asked" };
 
