@@ -31,10 +31,11 @@ export function attachDownlink(
   const claims = child !== undefined && child.getSnapshot().value !== "opening";
   child?.send({ type: claims ? "claim" : "transport.attached" });
   if (activation.currentRun === run) subscribeStream(activation, run, stream, from);
+  const { conversationId, deps } = activation;
+  deps.events({ type: claims ? "run.claimed" : "run.attached", conversationId, runId });
   if (!claims) return;
   run.board?.reissue();
   child?.send({ type: "replay.finished" });
-  activation.deps.events({ type: "run.claimed", conversationId: activation.conversationId, runId });
 }
 
 /** Gives the Run's output to its attached stream; what the ring no longer has comes from the store. */
@@ -71,7 +72,8 @@ function lose(activation: Activation, run: LiveRun, stream: ClientStream, downli
   if (stream.downlink !== downlink) return;
   stream.leave();
   if (run.attached === stream) run.attached = undefined;
-  const { clock, settings } = activation.deps;
+  const { clock, settings, events } = activation.deps;
+  events({ type: "run.parked", conversationId: activation.conversationId, runId: stream.runId });
   const atMs = clock.now();
   activation
     .childOf(stream.runId)
