@@ -1,8 +1,10 @@
 import { describe, expect, onTestFinished } from "vitest";
 import { test } from "../support/database.ts";
 import { type PeerKind, peerOf } from "../support/gateway/peer.ts";
-import { scriptedModels } from "../support/scripted-provider.ts";
+import { say, scriptedModels } from "../support/scripted-provider.ts";
 import { startTestServer } from "../support/server.ts";
+import { expectFinished } from "../support/wire-checks.ts";
+import { WireClient } from "../support/wire-client.ts";
 
 const json = { "content-type": "application/json" };
 const kinds: readonly PeerKind[] = ["h1", "h2c"];
@@ -26,6 +28,26 @@ describe.each(kinds)("a whole server without tokens, over %s", (kind) => {
       expect([path, refused.status]).toEqual([path, 401]);
     }
   });
+});
+
+test("a client that runs over HTTP/2 at the host that it is told of is served there (TR-11)", async ({ url }) => {
+  const server = await startTestServer({ databaseUrl: url, models: scriptedModels(say("Served.")).directory });
+  onTestFinished(() => server.stop());
+  const peer = peerOf("h1", server.port, "", "");
+  onTestFinished(() => peer.close());
+  const reply = await peer.send("POST", "/aiserver.v1.ServerConfigService/GetServerConfig", json, "{}");
+  const { agentUrlConfig } = JSON.parse(reply.body.toString()) as { agentUrlConfig: Record<string, string> };
+  for (const host of [agentUrlConfig["agentUrl"], agentUrlConfig["agentnUrl"]]) {
+    const { hostname, port, protocol } = new URL(host ?? "");
+    expect([hostname, protocol]).toEqual(["127.0.0.1", "http:"]);
+    const person = new WireClient(Number(port), { transport: "run" });
+    onTestFinished(() => person.close());
+    const stream = person.stream();
+    await stream.send(person.runRequest("Where are you?"));
+    await stream.down.over();
+    expectFinished(stream.down);
+    expect(stream.down.text).toBe("Served.");
+  }
 });
 
 test("what nobody expected of a call is in the log, without a word of what was thrown", async ({ url }) => {
