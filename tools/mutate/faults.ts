@@ -134,6 +134,24 @@ export const FENCE: readonly Fault[] = [
     "owner_node = excluded.owner_node",
   ),
   {
+    what: "a conversation speaks though its node has lost its lease",
+    file: "packages/conversation/src/activation.ts",
+    changes: [["if (this.deps.holdsLease()) return true;", "if (Date.now() > 0) return true;"]],
+    suites: ["lifecycle", "two servers"],
+  },
+  {
+    what: "a node that was robbed of a conversation tells its clients so",
+    file: "packages/conversation/src/activation.ts",
+    changes: [['release === "fence-lost" || !this.deps.holdsLease()', "Date.now() < 0"]],
+    suites: ["lifecycle", "two servers"],
+  },
+  {
+    what: "an owner goes on after a write that the fence refused",
+    file: "packages/conversation/src/fenced-writes.ts",
+    changes: [["          this.#host.fenced();\n", ""]],
+    suites: ["lifecycle", "random schedules", "two servers"],
+  },
+  {
     what: "the server speaks whether or not it holds its lease",
     file: "apps/server/src/compose.ts",
     changes: [["() => alone || store.nodeLease.held()", "() => true"]],

@@ -31,7 +31,8 @@ const SUITES = {
     ],
     database: true,
   },
-  store: { args: ["packages/store", "--exclude", "**/embedded/**", ...WITH_DATABASE], database: true },
+  store: { args: ["packages/store/src/barrier.test.ts", "--maxWorkers=1"], database: true },
+  lease: { args: ["test/contract/store-lease", ...WITH_DATABASE], database: true },
   "two servers": { args: ["test/failure/two-servers.test.ts", ...WITH_DATABASE], database: true },
   history: { args: ["packages/history", "packages/prompting", ...ONE_THREAD] },
   "random histories": {

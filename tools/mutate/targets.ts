@@ -20,7 +20,7 @@ interface Target {
 const CHARTS: readonly SuiteName[] = ["machines"];
 const COMMANDS: readonly SuiteName[] = ["conversation", "command table", "lifecycle", "random schedules"];
 const PORTS: readonly SuiteName[] = ["command table", "lifecycle", "random schedules"];
-const STORE: readonly SuiteName[] = ["store contract", "store", "two servers"];
+const STORE: readonly SuiteName[] = ["store contract", "two servers"];
 const HISTORY: readonly SuiteName[] = ["history", "random histories", "history rooms"];
 
 const TARGETS: readonly Target[] = [
@@ -42,29 +42,21 @@ const TARGETS: readonly Target[] = [
     suites: PORTS,
   },
   {
-    file: "packages/conversation/src/fenced-writes.ts",
-    within: ["commit", "#attempt"],
-    operators: ["conditions", "statements"],
-    suites: ["lifecycle", "random schedules", "two servers"],
-  },
-  {
-    file: "packages/conversation/src/activation.ts",
-    within: ["speaks", "append", "complete"],
-    operators: ["conditions", "operands", "statements"],
-    suites: ["lifecycle", "random schedules", "two servers"],
-  },
-  {
     file: "packages/cluster/src/output-log.ts",
     within: ["LocalOutputLog"],
     operators: ["conditions", "operands", "statements"],
-    suites: ["cluster", "lifecycle", "random schedules"],
+    suites: ["cluster", "lifecycle"],
   },
-  { file: "packages/store/src/lease.ts", operators: ["conditions", "operands", "statements"], suites: STORE },
+  {
+    file: "packages/store/src/lease.ts",
+    operators: ["conditions", "operands", "statements"],
+    suites: ["lease", "two servers"],
+  },
   {
     file: "packages/store/src/barrier.ts",
     within: ["statusAllows", "changeRun", "foldRunChanges", "foldCallChanges"],
     operators: ["conditions", "operands"],
-    suites: STORE,
+    suites: ["store", "store contract"],
   },
   ...["relate", "opening", "context"].map((name): Target => ({
     file: `packages/history/src/${name}.ts`,
