@@ -42,6 +42,14 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     now({ type: "time", ms: 3_700_000 }),
     now({ type: "store", does: "away" }),
   ],
+  "a Run that another one went on from on its stream is answered with its own end, not with that of the other": [
+    now({ type: "message", carrier: "A", how: "userMessage", stream: 2, attach: "never" }),
+    now({ type: "again", carrier: "A", input: 4, stream: 4, original: false, attach: "after" }),
+    then({ type: "model", says: "finish" }),
+    now({ type: "completion", carrier: "A", again: true, stream: 5 }),
+    now({ type: "command", carrier: "A", what: "cancel", stream: 3 }),
+    now({ type: "again", carrier: "A", input: 0, stream: 2, original: true, attach: "before" }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

@@ -52,6 +52,8 @@ export interface EarlierFrames {
 export class LiveRun {
   row: RunRow;
   readonly request: RunRequest;
+  /** Another Run went on in its place on its stream; the output log leads there, and a later stream of it must not. */
+  continued = false;
   /** The newest checkpoint that is in the output log. */
   logged: CheckpointId | undefined;
   /** Number of the inbox row that opened it, until that is history. */

@@ -21,6 +21,7 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   const stream = run.attached;
   if (next) log.open(activation.conversationId, next.row.runId, activation.lease.fence);
   log.close(activation.conversationId, runId, terminalOf(outcome, run.failureDetail), clock.now(), next?.row.runId);
+  run.continued = next !== undefined;
   if (next && stream) adoptStream(activation, next, stream);
   run.ended = true;
   activation.lastRun = run;
