@@ -148,7 +148,7 @@ export const FENCE: readonly Fault[] = [
   {
     what: "an owner goes on after a write that the fence refused",
     file: "packages/conversation/src/fenced-writes.ts",
-    changes: [["          this.#host.fenced();\n", ""]],
+    changes: [['          this.#host.send({ type: "fence.lost" });\n', ""]],
     suites: ["lifecycle", "random schedules", "two servers"],
   },
   {
