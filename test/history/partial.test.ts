@@ -105,7 +105,10 @@ describe("what was shown stays in history", () => {
     const there = chat.at(openRoom(node.store, models));
     const back = await there.finish(request);
     expect(back.downlink.terminals).toEqual([{ kind: "completed" }]);
+    expect(back.downlink.notices).toEqual(["\n\n(The server was interrupted here and goes on.)\n\n"]);
+    expect(back.downlink.text).toBe(`First second. Second second. ${back.downlink.notices[0]!}Once more.`);
     expect(textOf(models.sent.at(-1))).toContain("Second second.");
+    expect(textOf(models.sent.at(-1))).not.toContain("interrupted here");
     expectPrefixes(models.sent);
     await there.say("two");
     expectPrefixes(models.sent);

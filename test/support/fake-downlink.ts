@@ -67,6 +67,16 @@ export class FakeDownlink implements Downlink {
       )
       .join("");
   }
+  /** The texts in which the server speaks for itself; `text` has them too. */
+  get notices(): readonly string[] {
+    return this.messages.flatMap(({ message }) =>
+      message.case === "interactionUpdate" &&
+      message.value.message.case === "textDelta" &&
+      message.value.message.value.isServerNotice
+        ? [message.value.message.value.text]
+        : [],
+    );
+  }
   /** The messages by name, as `interactionUpdate.textDelta`. */
   get kinds(): readonly string[] {
     return this.messages.map(({ message }) =>

@@ -61,7 +61,7 @@ function rebuild(activation: Activation, run: LiveRun, stream: ClientStream, see
   const { runId } = run.row;
   const own = activation.history.view.messages.filter((message) => message.runId === runId && !seen.has(message.id));
   const scope = run.compiled?.scope ?? plainScope(activation, runId);
-  for (const { frames } of rebuildMessages(activation, own, run.calls, scope))
+  for (const { frames } of rebuildMessages(activation, own, run.calls, scope, run.restored))
     for (const frame of frames) stream.writeDirect(frame);
   for (const block of run.shown?.().blocks ?? [])
     stream.writeDirect(codec.update({ kind: block.type, text: block.text }));

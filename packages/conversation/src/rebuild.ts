@@ -3,15 +3,22 @@ import type { CanonicalMessage, CheckpointId, HistoryId, RunRequest, ToolCallRow
 import type { Activation } from "./activation.ts";
 import type { EarlierFrames, LiveRun } from "./live-run.ts";
 
-/** The committed messages of a Run as updates: text, thinking and tool cards (lifecycle spec, section 6). */
+/** Stands between what a killed server had shown of a Step and that Step anew. */
+const RESUMED = "\n\n(The server was interrupted here and goes on.)\n\n";
+
+/**
+ * The committed messages of a Run as updates: text, thinking and tool cards (lifecycle spec, section 6). A partial message
+ * that its Step follows anew is closed with a server notice (section 7); `goesOn`: one that is the last is followed too.
+ */
 export function rebuildMessages(
   activation: Activation,
   messages: readonly CanonicalMessage[],
   calls: readonly ToolCallRow[],
   scope: ToolScope,
+  goesOn = false,
 ): readonly EarlierFrames[] {
   const { codec, tools, clock } = activation.deps;
-  return messages.map(({ id, content }): EarlierFrames => {
+  return messages.map(({ id, content }, at): EarlierFrames => {
     if (content.kind === "assistant") {
       const frames = content.record.blocks.map((block) =>
         codec.update(
@@ -28,7 +35,11 @@ export function rebuildMessages(
           .begin(clock.now())
           .flatMap((effect) => (effect.type === "update" ? [effect.frame] : [])),
       );
-      return { id, frames: [...frames, ...cards] };
+      const next = messages[at + 1];
+      const anew = next === undefined ? goesOn : next.content.kind === "assistant";
+      const notice =
+        content.record.partial && anew ? [codec.update({ kind: "text", text: RESUMED, serverNotice: true })] : [];
+      return { id, frames: [...frames, ...cards, ...notice] };
     }
     if (content.kind !== "toolResult") return { id, frames: [] };
     const call = calls.find((one) => one.callId === content.result.callId);
@@ -41,13 +52,13 @@ export function plainScope(activation: Activation, runId: LiveRun["row"]["runId"
   return { conversationId: activation.conversationId, runId, mode: "agent", offers: [], context: undefined };
 }
 
-/** Keeps what a restored Run has shown, before it shows more. */
-export async function rememberEarlier(activation: Activation, run: LiveRun): Promise<void> {
+/** Keeps what a restored Run has shown, before it shows more; `goesOn`: its last Step is made again. */
+export async function rememberEarlier(activation: Activation, run: LiveRun, goesOn: boolean): Promise<void> {
   const { store } = activation.deps;
   await activation.loadHistory();
   const own = activation.history.view.messages.filter((message) => message.runId === run.row.runId);
   const calls = await store.toolCalls(activation.lease, run.row.runId);
-  run.earlier = rebuildMessages(activation, own, calls, plainScope(activation, run.row.runId));
+  run.earlier = rebuildMessages(activation, own, calls, plainScope(activation, run.row.runId), goesOn);
 }
 
 /** The node that the state of a resuming client stands for; `undefined`: it is to see the whole Run. */

@@ -82,7 +82,7 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   const parkDeadline = base.parkDeadline || activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
   activation.deps.log.open(activation.conversationId, run.row.runId, activation.lease.fence);
   const resume = known ? await resumePoint(activation, run, chart) : "preparing";
-  await rememberEarlier(activation, run);
+  await rememberEarlier(activation, run, resume === "modeling");
   // the Step in flight is made again: its number is counted when it begins
   const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : context.step;
   return { type: "restored", context: { ...base, parkDeadline, step, attempt: 0 }, resume };
