@@ -2,7 +2,7 @@ import type { Fault } from "./named.ts";
 
 /* Faults that servers of this kind are known for, and that no rule of `operators.ts` makes. */
 
-const PORTS = "packages/conversation/src/provide.ts";
+const PORTS = "packages/conversation/src/activation/provide.ts";
 const swapped = (what: string, a: string, b: string): Fault => ({
   what,
   file: PORTS,
@@ -43,7 +43,7 @@ export const ORDER: readonly Fault[] = [
   },
   {
     what: "the checkpoint does not wait for its blobs",
-    file: "packages/conversation/src/checkpoint-publisher.ts",
+    file: "packages/conversation/src/streams/checkpoint-publisher.ts",
     changes: [
       [ACKNOWLEDGED, ""],
       [UPDATE, `${UPDATE}${ACKNOWLEDGED}`],
@@ -135,19 +135,19 @@ export const FENCE: readonly Fault[] = [
   ),
   {
     what: "a conversation speaks though its node has lost its lease",
-    file: "packages/conversation/src/activation.ts",
+    file: "packages/conversation/src/activation/activation.ts",
     changes: [["if (this.deps.holdsLease()) return true;", "if (Date.now() > 0) return true;"]],
     suites: ["lifecycle", "two servers"],
   },
   {
     what: "a node that was robbed of a conversation tells its clients so",
-    file: "packages/conversation/src/activation.ts",
+    file: "packages/conversation/src/activation/activation.ts",
     changes: [['release === "fence-lost" || !this.deps.holdsLease()', "Date.now() < 0"]],
     suites: ["lifecycle", "two servers"],
   },
   {
     what: "an owner goes on after a write that the fence refused",
-    file: "packages/conversation/src/fenced-writes.ts",
+    file: "packages/conversation/src/activation/fenced-writes.ts",
     changes: [['          this.#host.send({ type: "fence.lost" });\n', ""]],
     suites: ["lifecycle", "random schedules", "two servers"],
   },

@@ -25,15 +25,15 @@ const HISTORY: readonly SuiteName[] = ["history", "random histories", "history r
 
 const TARGETS: readonly Target[] = [
   {
-    file: "packages/conversation/src/decide.ts",
+    file: "packages/conversation/src/commands/decide.ts",
     operators: ["conditions", "operands", "booleans"],
     suites: COMMANDS,
   },
   {
-    file: "packages/conversation/src/provide.ts",
+    file: "packages/conversation/src/activation/provide.ts",
     within: ["delays"],
     operators: ["properties"],
-    suites: ["lifecycle", "random schedules"],
+    suites: ["random schedules", "lifecycle"],
   },
   {
     file: "packages/conversation/src/ports/close-run.ts",
@@ -75,7 +75,7 @@ export function allMutants(root: string): readonly Mutant[] {
       CHARTS,
     ),
     ...chartMutants(root, "machines/cursor-run.machine.ts", [], CHARTS),
-    ...decisionMutants(root, "packages/conversation/src/decide.ts", COMMANDS),
+    ...decisionMutants(root, "packages/conversation/src/commands/decide.ts", COMMANDS),
     ...TARGETS.flatMap(({ file, within, operators, suites }) => {
       const source = readSource(root, file);
       const parts = within?.flatMap((name) => named(source, name)) ?? [source.program];

@@ -17,18 +17,18 @@ import type {
   RequestId,
   StreamId,
 } from "@chartroom/domain";
-import type { Activation } from "./activation.ts";
-import { Capacity } from "./capacity.ts";
-import { CommandHandler } from "./command-handler.ts";
+import type { Activation } from "./activation/activation.ts";
+import { Capacity } from "./commands/capacity.ts";
+import { CommandHandler } from "./commands/command-handler.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { failure, isUnavailable } from "./failures.ts";
-import { Registry } from "./registry.ts";
-import { runOf } from "./run-of.ts";
-import { suspend } from "./suspend.ts";
-import { Sweeper } from "./sweeper.ts";
-import { evictOldest, rearm } from "./parked.ts";
+import { Registry } from "./activation/registry.ts";
+import { runOf } from "./commands/run-of.ts";
+import { suspend } from "./activation/suspend.ts";
+import { Sweeper } from "./activation/sweeper.ts";
+import { evictOldest, rearm } from "./activation/parked.ts";
 import { type ConversationSettings, settingsProblems } from "./settings.ts";
-import { StreamTable } from "./stream-table.ts";
+import { StreamTable } from "./streams/stream-table.ts";
 
 /** The conversations of this process; the gateway's one door. */
 export class ConversationService implements Conversations {

@@ -1,6 +1,6 @@
-import { ClientAccess } from "../client-access.ts";
-import { joinInbox } from "../inbox.ts";
-import { pendingRows, settleStep } from "../settle-step.ts";
+import { ClientAccess } from "../streams/client-access.ts";
+import { joinInbox } from "../commands/inbox.ts";
+import { pendingRows, settleStep } from "../steps/settle-step.ts";
 import type { PortCall } from "./port.ts";
 
 /** Commits what the Step that was stopped leaves: shown text, results of aborted calls; then the rows that join, in order, and tells the client. */

@@ -1,6 +1,6 @@
-import { publishCheckpoint } from "../checkpoint-publisher.ts";
+import { publishCheckpoint } from "../streams/checkpoint-publisher.ts";
 import { terminalOf } from "../failures.ts";
-import { adoptStream, type FollowUp, openFollowUp } from "../follow-up.ts";
+import { adoptStream, type FollowUp, openFollowUp } from "../commands/follow-up.ts";
 import type { PortCall } from "./port.ts";
 
 /** What came in last opens the next Run; turn_ended, then the terminal unless that one goes on on this stream, then `delivered`. */

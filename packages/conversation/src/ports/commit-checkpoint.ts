@@ -1,8 +1,8 @@
 import type { InterruptReason, OutcomeKind } from "@chartroom/domain";
-import { encodeHead } from "../checkpoint-publisher.ts";
-import { mergeBarriers } from "../merge-barriers.ts";
-import { keepOpening, keepRequest } from "../opening.ts";
-import { haltStep, pendingRows, settleStep } from "../settle-step.ts";
+import { encodeHead } from "../streams/checkpoint-publisher.ts";
+import { mergeBarriers } from "../activation/merge-barriers.ts";
+import { keepOpening, keepRequest } from "../history/opening.ts";
+import { haltStep, pendingRows, settleStep } from "../steps/settle-step.ts";
 import type { PortCall } from "./port.ts";
 
 const reasons: Readonly<Record<OutcomeKind, InterruptReason>> = {

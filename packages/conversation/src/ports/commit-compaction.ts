@@ -1,8 +1,8 @@
 import { compact } from "@chartroom/history";
 import { contextSections, summaryText } from "@chartroom/prompting";
-import { compiledOf } from "../compile.ts";
-import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
-import { modelRows } from "../model-rows.ts";
+import { compiledOf } from "../history/compile.ts";
+import { encodeHead, publishCheckpoint } from "../streams/checkpoint-publisher.ts";
+import { modelRows } from "../history/model-rows.ts";
 import type { PortCall } from "./port.ts";
 
 /** Commits the new prefix; what the user sees of the chat keeps everything. */

@@ -1,7 +1,7 @@
-import { ensureCompiled } from "../compile.ts";
+import { ensureCompiled } from "../history/compile.ts";
 import type { PortCall } from "./port.ts";
-import { whenAttached } from "../attachment.ts";
-import { openBoard } from "../open-board.ts";
+import { whenAttached } from "../streams/attachment.ts";
+import { openBoard } from "../steps/open-board.ts";
 
 /** Carries the open calls out until each has a committed result; ends with its state. */
 export async function dispatchTools({ activation, run, step, signal, send }: PortCall): Promise<void> {

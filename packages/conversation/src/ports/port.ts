@@ -1,9 +1,9 @@
 import { fromCallback } from "xstate";
 import type { ConversationEvent, RunId } from "@chartroom/domain";
-import type { Activation } from "../activation.ts";
+import type { Activation } from "../activation/activation.ts";
 import { isUnavailable } from "../failures.ts";
 import { faultText } from "../fault-text.ts";
-import type { LiveRun } from "../live-run.ts";
+import type { LiveRun } from "../activation/live-run.ts";
 
 /** One invocation of a port of the chart: works for the state that invoked it, and is silent once that state is left. */
 export interface PortCall {

@@ -1,14 +1,14 @@
 import type { Barrier, FailureCode } from "@chartroom/domain";
-import type { Activation } from "../activation.ts";
-import { subscribeStream } from "../attachment.ts";
-import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
-import { hasBegun, stands, takeClientState } from "../client-state.ts";
-import { ClientAccess } from "../client-access.ts";
-import { compileRun, contextOf } from "../compile.ts";
-import type { LiveRun } from "../live-run.ts";
-import { fetchContent, keepPrefetched, messagesOf } from "../message-content.ts";
-import { mergeBarriers } from "../merge-barriers.ts";
-import { openerTaken, openingRows, replacedRows } from "../opening.ts";
+import type { Activation } from "../activation/activation.ts";
+import { subscribeStream } from "../streams/attachment.ts";
+import { encodeHead, publishCheckpoint } from "../streams/checkpoint-publisher.ts";
+import { hasBegun, stands, takeClientState } from "../history/client-state.ts";
+import { ClientAccess } from "../streams/client-access.ts";
+import { compileRun, contextOf } from "../history/compile.ts";
+import type { LiveRun } from "../activation/live-run.ts";
+import { fetchContent, keepPrefetched, messagesOf } from "../commands/message-content.ts";
+import { mergeBarriers } from "../activation/merge-barriers.ts";
+import { openerTaken, openingRows, replacedRows } from "../history/opening.ts";
 import type { PortCall } from "./port.ts";
 
 /** Claims the Run, brings history and context in, appends the opening messages and compiles; one barrier. */

@@ -1,4 +1,4 @@
-import { publishCheckpoint as publish } from "../checkpoint-publisher.ts";
+import { publishCheckpoint as publish } from "../streams/checkpoint-publisher.ts";
 import type { PortCall } from "./port.ts";
 
 /** The final checkpoint: its missing blobs, their acknowledgements, then the update itself. */

@@ -1,8 +1,8 @@
 import { appendStep } from "@chartroom/history";
 import type { ToolCallRow } from "@chartroom/domain";
-import { openBoard } from "../open-board.ts";
-import { encodeHead, publishCheckpoint } from "../checkpoint-publisher.ts";
-import { modelRows } from "../model-rows.ts";
+import { openBoard } from "../steps/open-board.ts";
+import { encodeHead, publishCheckpoint } from "../streams/checkpoint-publisher.ts";
+import { modelRows } from "../history/model-rows.ts";
 import type { PortCall } from "./port.ts";
 
 /** Barrier: the assistant message and its calls are in the store before any call goes out. */

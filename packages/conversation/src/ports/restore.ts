@@ -1,14 +1,14 @@
 import { fromCallback } from "xstate";
 import { appendStep } from "@chartroom/history";
 import type { ChartContext, ConversationEvent, Outcome, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
-import type { Activation } from "../activation.ts";
-import { watchHeartbeats } from "../attachment.ts";
-import { chartVersion } from "../chart-version.ts";
+import type { Activation } from "../activation/activation.ts";
+import { watchHeartbeats } from "../streams/attachment.ts";
+import { chartVersion } from "../activation/chart-version.ts";
 import { isUnavailable } from "../failures.ts";
-import { requestOf } from "../follow-up.ts";
-import { LiveRun } from "../live-run.ts";
-import { rememberEarlier } from "../rebuild.ts";
-import { keepPartialOf } from "../settle-step.ts";
+import { requestOf } from "../commands/follow-up.ts";
+import { LiveRun } from "../activation/live-run.ts";
+import { rememberEarlier } from "../streams/rebuild.ts";
+import { keepPartialOf } from "../steps/settle-step.ts";
 import type { FindActivation, PortInput } from "./port.ts";
 
 type Resume = Extract<RestoreEvent, { type: "restored" }>["resume"];

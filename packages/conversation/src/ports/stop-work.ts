@@ -1,4 +1,4 @@
-import { haltStep } from "../settle-step.ts";
+import { haltStep } from "../steps/settle-step.ts";
 import type { PortCall } from "./port.ts";
 
 /** Before the inbox joins: nothing runs any more. What is written of it is for the commit that follows, which waits for the store. */

@@ -1,12 +1,12 @@
 import { modelCallId, openCalls, type Projection, toolCallId } from "@chartroom/history";
 import { retryDecision, streamStep, type StepOutcome, type StepSink } from "@chartroom/run";
 import type { AssistantRecord, FailureCode, ModelCallRow, ModelRequest, ProviderFailure } from "@chartroom/domain";
-import type { Activation } from "../activation.ts";
-import type { Watched } from "../cache-watch.ts";
-import { compiledOf, compileRequest, ensureCompiled } from "../compile.ts";
+import type { Activation } from "../activation/activation.ts";
+import type { Watched } from "../history/cache-watch.ts";
+import { compiledOf, compileRequest, ensureCompiled } from "../history/compile.ts";
 import { codeOf, detailOf } from "../failures.ts";
-import type { LiveRun } from "../live-run.ts";
-import { learnWindow } from "../learn-window.ts";
+import type { LiveRun } from "../activation/live-run.ts";
+import { learnWindow } from "../history/learn-window.ts";
 import type { PortCall } from "./port.ts";
 
 /** One provider call. Its deltas go to the output log; the chart hears how it ended. */
@@ -34,7 +34,7 @@ async function passModel({ activation, run, step, signal, send }: PortCall): Pro
     run.pending = { record: standing, modelCallId: callId, stands: true };
     return send({ type: "model.toolCalls", runId, calls: standing.calls.length });
   }
-  await activation.window.recall(activation);
+  await activation.window.recall(activation, activation.cache);
   const trigger = activation.window.trigger(activation.history.view, compiledOf(run));
   if (trigger.kind === "tooLarge") {
     run.failureDetail = tooLarge;

@@ -2,12 +2,12 @@ import { modelCallId, transcript } from "@chartroom/history";
 import { compactionPrompt } from "@chartroom/prompting";
 import { complete, type Completion } from "@chartroom/run";
 import type { FailureCode, ModelCallRow, ModelRequest } from "@chartroom/domain";
-import type { Activation } from "../activation.ts";
-import { compiledOf } from "../compile.ts";
+import type { Activation } from "../activation/activation.ts";
+import { compiledOf } from "../history/compile.ts";
 import { codeOf, detailOf } from "../failures.ts";
-import { learnWindow } from "../learn-window.ts";
-import type { LiveRun } from "../live-run.ts";
-import { survivorsOf } from "../survivors.ts";
+import { learnWindow } from "../history/learn-window.ts";
+import type { LiveRun } from "../activation/live-run.ts";
+import { survivorsOf } from "../history/survivors.ts";
 import type { PortCall } from "./port.ts";
 
 /** What of the window the transcript may take: the estimate is one, and the instruction stands behind it. */
