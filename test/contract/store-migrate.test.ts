@@ -31,7 +31,7 @@ const tables = async (): Promise<string[]> => {
 
 const WHOLE = [
   ...["applied", "blob", "checkpoint", "conversation", "inbox", "input_anchor", "lifecycle_event", "message"],
-  ...["model_call", "node", "request_binding", "run", "tool_call", "trace"],
+  ...["model_call", "node", "request_binding", "run", "run_claim", "tool_call", "trace"],
 ];
 
 describe("migrating", () => {
