@@ -136,4 +136,81 @@ describe("output log", () => {
     log.prune(2000, 1000);
     expect(log.size).toBe(0);
   });
+
+  it("a Run that is opened again goes on: what it gave stays, and after its end nothing is added", () => {
+    const { log, write } = fixture();
+    write(runA, "1");
+    log.open(conversation, runA, 2);
+    expect(write(runA, "of the old owner")).toBeUndefined();
+    write(runA, "2", { fence: 2 });
+    const reader = new Reader();
+    log.subscribe(conversation, runA, { kind: "runStart" }, reader);
+    log.close(conversation, runA, done, 0);
+    log.open(conversation, runA, 2);
+    expect(write(runA, "late", { fence: 2 })).toBeUndefined();
+    expect(reader.seen).toEqual(["1", "2", "!completed"]);
+  });
+
+  it("says so when there is no such conversation, Run or checkpoint", () => {
+    const { log, write } = fixture();
+    const elsewhere = "other" as ConversationId;
+    const entry = {
+      conversationId: elsewhere,
+      runId: runA,
+      fence: 1,
+      kind: "update",
+      bytes: Buffer.from("1"),
+    } as const;
+    expect(log.append(entry)).toBeUndefined();
+    expect(log.close(elsewhere, runA, done, 0)).toBe(false);
+    expect(log.close(conversation, runB, done, 0)).toBe(false);
+    write(runA, "1", { checkpoint: "cp_1" as CheckpointId });
+    const from = (checkpoint: string) => ({ kind: "checkpoint", checkpoint: checkpoint as CheckpointId }) as const;
+    expect(log.subscribe(conversation, runA, from("cp_2"), new Reader())).toBe("gone");
+    expect(log.subscribe(conversation, runA, from("cp_1"), new Reader())).toBeTypeOf("object");
+    expect(log.subscribe(conversation, runB, { kind: "runStart" }, new Reader())).toBe("unknown");
+    expect(log.subscribe(elsewhere, runA, { kind: "runStart" }, new Reader())).toBe("unknown");
+  });
+
+  it("keeps what lives, and what somebody still reads, however old it is", () => {
+    const { log, write } = fixture();
+    write(runA, "1");
+    log.prune(1_000_000, 1_000);
+    const slow = new Reader();
+    slow.room = 1;
+    const reading = log.subscribe(conversation, runA, { kind: "runStart" }, slow);
+    write(runA, "2");
+    log.close(conversation, runA, done, 0);
+    log.prune(1_000_000, 1_000);
+    expect([slow.seen, log.size]).toEqual([["1"], 1]);
+    if (typeof reading === "object") reading.close();
+    log.prune(1_000_000, 1_000);
+    expect(log.size).toBe(0);
+  });
+
+  it("forgets the entries of a Run with the Run", () => {
+    const { log, write } = fixture();
+    write(runA, "1");
+    log.close(conversation, runA, done, 0);
+    log.open(conversation, runB, 1);
+    write(runB, "2");
+    log.prune(1_000, 1_000);
+    expect(log.subscribe(conversation, runB, { kind: "offset", offset: 0 }, new Reader())).toBe("gone");
+    const reader = new Reader();
+    log.subscribe(conversation, runB, { kind: "offset", offset: 1 }, reader);
+    expect(reader.seen).toEqual(["2"]);
+  });
+
+  it("lets go of a conversation and its readers at once, and of one that it does not have", () => {
+    const { log, write } = fixture();
+    const reader = new Reader();
+    reader.room = 1;
+    const reading = log.subscribe(conversation, runA, { kind: "runStart" }, reader);
+    write(runA, "1");
+    write(runA, "2");
+    log.drop(conversation);
+    log.drop(conversation);
+    if (typeof reading === "object") reading.resume();
+    expect([log.size, write(runA, "3"), reader.seen]).toEqual([0, undefined, ["1"]]);
+  });
 });

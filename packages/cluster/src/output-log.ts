@@ -161,10 +161,7 @@ export class LocalOutputLog implements OutputLog {
     run.terminal = terminal;
     run.endedAt = atMs;
     run.continuedBy = continuedBy;
-    if (channel.current === runId) channel.current = undefined;
-    for (const reading of [...channel.readings]) {
-      if (reading.runId === runId) reading.pump();
-    }
+    for (const reading of [...channel.readings]) reading.pump();
     return true;
   }
 
@@ -203,7 +200,7 @@ export class LocalOutputLog implements OutputLog {
 
   #pump(reading: Reading): void {
     // a paused reader that the ring has passed must learn it now, not at its next resume
-    if (reading.paused) reading.paused = false;
+    reading.paused = false;
     reading.pump();
   }
 }
