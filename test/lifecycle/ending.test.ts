@@ -70,7 +70,8 @@ describe("the end of a Run", () => {
           },
         });
     };
-    models.calls[0]?.finish("answer");
+    // of a Run that is cancelled the end alone is told
+    void stream.send(cancelAction);
     await eventually("the outcome is being committed", async () => {
       await gated.quiet();
       return gated.held === 1;
