@@ -33,7 +33,7 @@ export function alter(
     };
     const instead = (text: string): void => add(`${excerpt(source, node)} is ${text}`, node.start, node.end, text);
     if (wanted.has("conditions") && decides(node, around.at(-1))) {
-      if (!narrows(node)) instead("true");
+      if (!narrows(node) && !spreads(around)) instead("true");
       instead("false");
     }
     if (
@@ -93,6 +93,14 @@ function narrows(node: Node): boolean {
   if (operator === "in") return right.type === "Identifier" && right.name === "event";
   if (operator !== "===" || left.type !== "MemberExpression" || left.object.type !== "Identifier") return false;
   return left.object.name === "event" && left.property.type === "Identifier" && left.property.name === "type";
+}
+
+/** `...(x ? { x } : {})`: with it a property is absent, without it it is undefined, which only the type checker tells apart. */
+function spreads(around: readonly Node[]): boolean {
+  const choice = around.at(-1);
+  const outer = around.findLast((node) => node !== choice && node.type !== "ParenthesizedExpression");
+  if (choice?.type !== "ConditionalExpression" || outer?.type !== "SpreadElement") return false;
+  return choice.alternate.type === "ObjectExpression" && choice.alternate.properties.length === 0;
 }
 
 /** A condition; or a comparison whose value is given on, and which no condition or `&&` above it covers. */

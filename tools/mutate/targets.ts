@@ -45,7 +45,7 @@ const TARGETS: readonly Target[] = [
     file: "packages/cluster/src/output-log.ts",
     within: ["LocalOutputLog"],
     operators: ["conditions", "operands", "statements"],
-    suites: ["cluster", "lifecycle"],
+    suites: ["cluster"],
   },
   {
     file: "packages/store/src/lease.ts",
