@@ -6,6 +6,8 @@ export interface ManualClock extends Clock {
   advance(ms: number): void;
   /** Moves on as for a process that was frozen: nothing that fell due has happened yet. */
   freeze(ms: number): void;
+  /** Shows an earlier time from now on; what is due is due after as long as before. */
+  setBack(ms: number): void;
   /** Timers that are set. */
   readonly pending: number;
 }
@@ -34,6 +36,10 @@ export function manualClock(start = 1_000_000): ManualClock {
       now = end;
     },
     freeze: (ms) => void (now += ms),
+    setBack(ms) {
+      now -= ms;
+      for (const [timer, { at, fn }] of timers) timers.set(timer, { at: at - ms, fn });
+    },
     get pending() {
       return timers.size;
     },

@@ -138,6 +138,16 @@ describe("a node's lease", () => {
     expect(lost).toBe(1);
   });
 
+  it("ends at its time though the clock was set back, and stays ended", async () => {
+    await opened.nodeLease.start();
+    proxy.hold();
+    clock.setBack(60_000);
+    clock.advance(5_999);
+    expect([opened.nodeLease.held(), lost]).toEqual([true, 0]);
+    clock.advance(1);
+    expect([opened.nodeLease.held(), lost]).toEqual([false, 1]);
+  });
+
   it("given back lets another node have the conversations at once", async () => {
     await opened.nodeLease.start();
     const id = fresh("c") as ConversationId;

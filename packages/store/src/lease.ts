@@ -28,7 +28,6 @@ export function nodeLease(database: Database, node: NodeId, clock: Clock, option
 
   const lose = (): void => {
     until = 0;
-    expiry = undefined;
     for (const listener of listeners) listener();
   };
 
