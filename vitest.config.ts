@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import LongFirst from "./test/support/long-first.ts";
 
 const never = ["**/node_modules/**", "**/dist/**", "**/gen/**"];
 
@@ -12,6 +13,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     reporters: ["default", "./test/support/summary.ts"],
     exclude: never,
+    sequence: { sequencer: LongFirst },
     projects: [
       {
         extends: true,
