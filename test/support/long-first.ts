@@ -14,6 +14,7 @@ export default class LongFirst extends BaseSequencer {
       const at = LONG.findIndex((name) => moduleId.endsWith(name));
       return at < 0 ? LONG.length : at;
     };
+    // oxlint-disable-next-line unicorn/no-array-sort -- the sequencer's, not an array's
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }
