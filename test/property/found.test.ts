@@ -50,6 +50,34 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     now({ type: "command", carrier: "A", what: "cancel", stream: 3 }),
     now({ type: "again", carrier: "A", input: 0, stream: 2, original: true, attach: "before" }),
   ],
+  "a follow-up that a claim's stream took over and that was superseded before it began is that stream's in the store": [
+    now({ type: "message", carrier: "A", how: "userMessage", stream: 0, attach: "after" }),
+    now({ type: "blobs", acknowledged: false }),
+    then({ type: "model", says: "finish" }),
+    now({ type: "message", carrier: "B", how: "executePlan", stream: 1, attach: "before" }),
+    now({ type: "store", does: "hold" }),
+    now({ type: "command", carrier: "A", what: "resume", stream: 5 }),
+    now({ type: "blobs", acknowledged: true }),
+    now({ type: "message", carrier: "A", how: "asyncAnswer", stream: 3, attach: "after" }),
+  ],
+  "a claim that reached the store though its client was told that it could not be kept": [
+    now({ type: "completion", carrier: "A", again: false, stream: 2 }),
+    then({ type: "command", carrier: "A", what: "resume", stream: 0 }),
+    now({ type: "store", does: "hold" }),
+    now({ type: "time", ms: 3_700_000 }),
+    now({ type: "store", does: "step" }),
+    now({ type: "attach", stream: 5 }),
+  ],
+  "a write that waits for its next attempt is over when its activation is": [
+    now({ type: "message", carrier: "A", how: "userMessage", stream: 0, attach: "after" }),
+    now({ type: "model", says: "overflow" }),
+    then({ type: "message", carrier: "A", how: "executePlan", stream: 3, attach: "after" }),
+    now({ type: "store", does: "away" }),
+    now({ type: "model", says: "finish" }),
+    now({ type: "command", carrier: "A", what: "prewarm", stream: 2 }),
+    then({ type: "store", does: "open" }),
+    then({ type: "attach", stream: 3 }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

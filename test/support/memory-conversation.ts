@@ -131,6 +131,13 @@ export class MemoryConversation {
     );
   }
 
+  /** The Runs that the generations of a request id claimed; one generation: its own. */
+  claimsOf(requestId: RequestId, generation?: number): ReadonlySet<RunId> {
+    const own = `${requestId}\n${generation ?? ""}`;
+    const claims = [...this.#claims].filter(([key]) => (generation === undefined ? key.startsWith(own) : key === own));
+    return new Set(claims.map(([, runId]) => runId));
+  }
+
   /** The newest that have a mark, newest first. */
   markedCalls(limit: number): readonly ModelCallRow[] {
     return [...this.modelCalls.values()]

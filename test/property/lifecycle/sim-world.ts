@@ -135,8 +135,10 @@ export class SimWorld extends World {
       .finally(() => this.#unanswered.delete(promise));
   }
 
-  isOf({ generation }: ClientStream, run: Pick<RunRow, "requestId" | "generation">): boolean {
-    return run.requestId === generation.requestId && run.generation === generation.generation;
+  isOf({ generation: at }: ClientStream, run: Pick<RunRow, "runId" | "requestId" | "generation">): boolean {
+    if (run.requestId === at.requestId && run.generation === at.generation) return true;
+    const claimed = this.truth.conversation(this.conversationId)?.claimsOf(at.requestId, at.generation);
+    return claimed?.has(run.runId) === true;
   }
   lifeOf({ generation }: ClientStream): string {
     return generation.streamId;

@@ -117,8 +117,8 @@ export abstract class World {
   abstract finale(): Promise<void>;
   abstract close(): Promise<void>;
 
-  /** Whether a Run in the store is of this stream, as far as a client's ids tell. */
-  abstract isOf(stream: ClientStream, run: Pick<RunRow, "requestId" | "generation">): boolean;
+  /** Whether a Run in the store is of this stream, opened or claimed, as far as a client's ids tell. */
+  abstract isOf(stream: ClientStream, run: Pick<RunRow, "runId" | "requestId" | "generation">): boolean;
   /** What has one outcome: two terminals of the same name say the same. */
   abstract lifeOf(stream: ClientStream): string;
   /** The result of a call was stored before its exec was sent. */

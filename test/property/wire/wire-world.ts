@@ -301,8 +301,9 @@ export class WireWorld extends World {
 
   // -- what the conversation is
 
-  isOf({ generation }: ClientStream, run: Pick<RunRow, "requestId">): boolean {
-    return run.requestId === generation.requestId;
+  isOf({ generation: { requestId } }: ClientStream, run: Pick<RunRow, "runId" | "requestId">): boolean {
+    if (run.requestId === requestId) return true;
+    return this.truth.conversation(this.conversationId)?.claimsOf(requestId).has(run.runId) === true;
   }
   /** A client whose request id has more than one use, or that has sent its request again, cannot tell of which one it hears. */
   lifeOf(stream: ClientStream): string {

@@ -8,6 +8,8 @@ export type Committed = Extract<CommitResult, { kind: "committed" }>;
 /** What the writes need of their activation. */
 export interface WritesHost {
   readonly ended: boolean;
+  /** Aborted when it ends. */
+  readonly abort: AbortController;
   /** The chart that a barrier writes; `undefined`: the stored one stays. */
   chartToWrite(): PersistedChart | undefined;
   send(event: { readonly type: "fence.lost" | "store.unavailable" }): void;
@@ -74,8 +76,24 @@ export class FencedWrites {
           this.#host.send({ type: "store.unavailable" });
           return undefined;
         }
-        await new Promise<void>((resume) => clock.setTimeout(resume, pause));
+        await this.#pause(pause);
+        if (this.#host.ended) return undefined;
       }
+    });
+  }
+
+  /** Until the next attempt; no longer than the activation lives. */
+  #pause(ms: number): Promise<void> {
+    const { clock } = this.#deps;
+    const { signal } = this.#host.abort;
+    return new Promise((resume) => {
+      const end = (): void => {
+        clock.clearTimeout(timer);
+        signal.removeEventListener("abort", end);
+        resume();
+      };
+      const timer = clock.setTimeout(end, ms);
+      signal.addEventListener("abort", end);
     });
   }
 

@@ -17,13 +17,15 @@ export async function finalizeRun({ activation, run, send }: PortCall): Promise<
     ...(outcome.code ? { failureCode: outcome.code } : {}),
     ...(head ? { finalHead: head } : {}),
   };
+  const { runId, requestId, generation } = run.row;
   let followUp: FollowUp | undefined;
   const done = await activation.commit(() => {
     const goesOn = status === "completed" && run.attached !== undefined;
     followUp = activation.waitingRun ? undefined : openFollowUp(activation, run, goesOn);
     return mergeBarriers(
       opening,
-      { runsChanged: [{ runId: run.row.runId, partial: null, ...ended }] },
+      // a follow-up that never began may have gone to another stream than the one that it was opened for
+      { runsChanged: [{ runId, requestId, generation, partial: null, ...ended }] },
       // a Run that failed before its first commit is written here
       run.accepted.settled ? {} : { runsOpened: [run.row] },
       followUp?.barrier ?? {},
@@ -34,7 +36,7 @@ export async function finalizeRun({ activation, run, send }: PortCall): Promise<
   run.accepted.resolve(true);
   run.stopped.resolve(true);
   followUp?.announce();
-  const { runId, acceptedAt } = run.row;
+  const { acceptedAt } = run.row;
   activation.deps.events({
     type: "run.ended",
     conversationId: activation.conversationId,
