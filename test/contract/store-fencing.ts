@@ -9,6 +9,7 @@ import {
   checkpoint,
   fresh,
   inboxPut,
+  modelCall,
   runRow,
   take,
   textMessage,
@@ -77,11 +78,11 @@ export function fencing(adapter: () => StoreAdapter): void {
         ...{ messages: [textMessage("m2")], checkpoints: [late], head: late.id, chart: chart(id, "modeling") },
         ...{ runsOpened: [runRow(`${id}-r2`)], runsChanged: [{ runId: `${id}-r1` as RunId, status: "failed" }] },
         ...{ inboxPut: [inboxPut("key")], blobs: [blob(`${id}-b`, 1)], journal: [transition(1)] },
-        ...{ checkpointDelivered: [node.id] },
+        ...{ checkpointDelivered: [node.id], modelCalls: [modelCall(`${id}-late`, `${id}-r1`)] },
       });
       expect(result).toEqual({ kind: "fenced" });
       expect(await next.store.inspect(id as ConversationId)).toMatchObject({
-        ...{ head: "k1", messages: 1, owner: next.id, chart: { value: "idle" }, journal: [] },
+        ...{ head: "k1", messages: 1, owner: next.id, chart: { value: "idle" }, journal: [], modelCalls: [] },
         runs: [{ runId: `${id}-r1`, status: "running" }],
       });
       expect(await next.store.checkpoints(after.lease)).toEqual([node]);
@@ -112,6 +113,34 @@ export function fencing(adapter: () => StoreAdapter): void {
       const taken = await take(second.store, id);
       await first.store.release(held.lease);
       await write(second.store, taken, { messages: [textMessage("m")] });
+    });
+
+    it("is given up by its own lease alone: not by an older one of the node, nor by the same number on another", async () => {
+      const owner = await adapter().node();
+      const other = await adapter().node();
+      const id = fresh("c") as ConversationId;
+      const older = await take(owner.store, id);
+      const held = await take(owner.store, id);
+      await owner.store.release(older.lease);
+      await other.store.release(held.lease);
+      expect(await other.store.activate(id, ANN, { create: false })).toEqual({ kind: "elsewhere", node: owner.id });
+      await owner.store.release(held.lease);
+      expect(await other.store.activate(id, ANN, { create: false })).toMatchObject({ kind: "active" });
+    });
+
+    it("each owner counts its writes for itself: one that begins after many of another is not behind them", async () => {
+      const first = await adapter().node();
+      const id = fresh("c");
+      const held = await take(first.store, id);
+      for (const message of ["m1", "m2", "m3"]) await write(first.store, held, { messages: [textMessage(message)] });
+      await first.store.release(held.lease);
+      for (const create of [false, true]) {
+        const next = await adapter().node();
+        const taken = await take(next.store, id, ANN, create);
+        await write(next.store, taken, { messages: [textMessage(`next ${create}`)] });
+        await next.store.release(taken.lease);
+      }
+      expect(await first.store.inspect(id as ConversationId)).toMatchObject({ messages: 5 });
     });
 
     it("a lease names its node: the same number on another node writes nothing", async () => {

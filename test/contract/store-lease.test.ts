@@ -162,6 +162,23 @@ describe("a node's lease", () => {
     expect(lost).toBe(0);
   });
 
+  it("given back while a renewal is under way is not renewed any more", async () => {
+    await opened.nodeLease.start();
+    proxy.delay();
+    clock.advance(2_000);
+    const stopped = opened.nodeLease.stop();
+    proxy.deliver();
+    await stopped;
+    expect([opened.nodeLease.held(), await until(), clock.pending]).toEqual([false, undefined, 0]);
+  });
+
+  it("given back without a database ends by itself", async () => {
+    await opened.nodeLease.start();
+    await proxy.cut();
+    await opened.nodeLease.stop();
+    expect([opened.nodeLease.held(), typeof (await until()), lost]).toEqual([false, "number", 0]);
+  });
+
   it("of a node that is alone with the database ends those of all others", async () => {
     await opened.nodeLease.start();
     const id = fresh("c") as ConversationId;
