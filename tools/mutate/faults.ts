@@ -58,7 +58,7 @@ const fenced = (what: string, file: string, from: string, to: string): Fault => 
   what,
   file,
   changes: [[from, to]],
-  suites: ["store contract", "two servers"],
+  suites: ["store", "store contract", "two servers"],
 });
 
 /** The fence of a conversation and the lease of a node. */

@@ -33,8 +33,9 @@ export function alter(
     };
     const instead = (text: string): void => add(`${excerpt(source, node)} is ${text}`, node.start, node.end, text);
     if (wanted.has("conditions") && decides(node, around.at(-1))) {
-      if (!narrows(node) && !spreads(around)) instead("true");
-      instead("false");
+      const absent = absentWhen(around);
+      if (!narrows(node) && absent !== false) instead("true");
+      if (absent !== true) instead("false");
     }
     if (
       node.type === "LogicalExpression" &&
@@ -95,16 +96,26 @@ function narrows(node: Node): boolean {
   return left.object.name === "event" && left.property.type === "Identifier" && left.property.name === "type";
 }
 
-/** `...(x ? { x } : {})`: with it a property is absent, without it it is undefined, which only the type checker tells apart. */
-function spreads(around: readonly Node[]): boolean {
+/**
+ * Of `...(x ? { x } : {})`: which value of the condition leaves the property away. The other one, where it does not hold, gives
+ * a property that is undefined, which only the type checker tells apart from one that is absent.
+ */
+function absentWhen(around: readonly Node[]): boolean | undefined {
   const choice = around.at(-1);
   const outer = around.findLast((node) => node !== choice && node.type !== "ParenthesizedExpression");
-  if (choice?.type !== "ConditionalExpression" || outer?.type !== "SpreadElement") return false;
-  return choice.alternate.type === "ObjectExpression" && choice.alternate.properties.length === 0;
+  if (choice?.type !== "ConditionalExpression" || outer?.type !== "SpreadElement") return undefined;
+  if (isEmpty(choice.alternate)) return false;
+  return isEmpty(choice.consequent) ? true : undefined;
+}
+
+function isEmpty(node: Node): boolean {
+  return node.type === "ObjectExpression" && node.properties.length === 0;
 }
 
 /** A condition; or a comparison whose value is given on, and which no condition or `&&` above it covers. */
 function decides(node: Node, parent: Node | undefined): boolean {
+  // what stands behind `!` is altered with it
+  if (parent?.type === "UnaryExpression") return false;
   if (parent?.type === "IfStatement" || parent?.type === "ConditionalExpression") return parent.test === node;
   if (parent?.type === "LogicalExpression" && parent.operator !== "??") return false;
   const inner = bare(node);

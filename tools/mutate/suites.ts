@@ -31,7 +31,10 @@ const SUITES = {
     ],
     database: true,
   },
-  store: { args: ["packages/store/src/barrier.test.ts", "--maxWorkers=1"], database: true },
+  store: {
+    args: ["packages/store/src/barrier.test.ts", "packages/store/src/commit.test.ts", "--maxWorkers=1"],
+    database: true,
+  },
   lease: { args: ["test/contract/store-lease", ...WITH_DATABASE], database: true },
   "two servers": { args: ["test/failure/two-servers.test.ts", ...WITH_DATABASE], database: true },
   history: { args: ["packages/history", "packages/prompting", ...ONE_THREAD] },
