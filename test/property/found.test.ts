@@ -78,6 +78,15 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     then({ type: "store", does: "open" }),
     then({ type: "attach", stream: 3 }),
   ],
+  "two that ask for the same history at once read it once: each of two streams of an ended Run gets its checkpoint": [
+    now({ type: "message", carrier: "A", how: "userMessage", stream: 2, attach: "never" }),
+    now({ type: "inject", carrier: "B", kind: "user", stream: 1, twice: false }),
+    now({ type: "model", says: "finish" }),
+    now({ type: "time", ms: 3_700_000 }),
+    now({ type: "message", carrier: "B", how: "executePlan", stream: 4, attach: "never" }),
+    then({ type: "again", carrier: "A", input: 0, stream: 2, original: true, attach: "before" }),
+    then({ type: "command", carrier: "A", what: "resume", stream: 3 }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

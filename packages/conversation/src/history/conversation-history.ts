@@ -28,28 +28,33 @@ const STATES_KEPT = 16;
 export class ConversationHistory {
   chain: Chain = chainOf([], []);
   view: HeadView = EMPTY_VIEW;
-  #loaded = false;
+  /** Done or under way; all who ask meanwhile wait for the same. */
+  #loading: Promise<void> | undefined;
   /** Nodes that were made here, of which no wire state has been made yet. */
   readonly #fresh = new Set<CheckpointId>();
   /** Nodes whose wire state is in the chain, oldest first. */
   #states: CheckpointId[] = [];
 
   /** Reads the branch of `head` from the store, once per activation. */
-  async load(store: ConversationStore, lease: Lease, head: CheckpointId | undefined): Promise<void> {
-    if (this.#loaded) return;
-    if (head !== undefined) {
-      const [nodes, anchors, rows] = await Promise.all([
-        store.checkpoints(lease),
-        store.anchors(lease),
-        store.messages(lease, head),
-      ]);
-      this.chain = chainOf(nodes, anchors);
-      const result = headView(this.chain, head, rows);
-      if (!result.ok) throw new Error(`the chain names ${result.missing.length} messages that the store does not hold`);
-      this.view = result.view;
-      await this.#loadStates(store, lease, head);
-    }
-    this.#loaded = true;
+  load(store: ConversationStore, lease: Lease, head: CheckpointId | undefined): Promise<void> {
+    return (this.#loading ??= this.#read(store, lease, head).catch((error: unknown) => {
+      this.#loading = undefined;
+      throw error;
+    }));
+  }
+
+  async #read(store: ConversationStore, lease: Lease, head: CheckpointId | undefined): Promise<void> {
+    if (head === undefined) return;
+    const [nodes, anchors, rows] = await Promise.all([
+      store.checkpoints(lease),
+      store.anchors(lease),
+      store.messages(lease, head),
+    ]);
+    this.chain = chainOf(nodes, anchors);
+    const result = headView(this.chain, head, rows);
+    if (!result.ok) throw new Error(`the chain names ${result.missing.length} messages that the store does not hold`);
+    this.view = result.view;
+    await this.#loadStates(store, lease, head);
   }
 
   /** The states by which a client that comes back is recognised: the newest that it was given, and the head's. */
@@ -111,14 +116,5 @@ export class ConversationHistory {
     this.#states = [...this.#states.filter((other) => other !== id), id];
     const tooMany = Math.max(0, this.#states.length - STATES_KEPT);
     for (const old of this.#states.splice(0, tooMany)) dropState(this.chain, old);
-  }
-
-  /** Gives the memory back; the next Run loads again. */
-  forget(): void {
-    this.chain = chainOf([], []);
-    this.view = EMPTY_VIEW;
-    this.#loaded = false;
-    this.#states = [];
-    this.#fresh.clear();
   }
 }
