@@ -87,6 +87,17 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     then({ type: "again", carrier: "A", input: 0, stream: 2, original: true, attach: "before" }),
     then({ type: "command", carrier: "A", what: "resume", stream: 3 }),
   ],
+  "a waiting Run that another one replaced is not told so before the store knows, whoever comes to its stream": [
+    then({ type: "message", carrier: "A", how: "executePlan", stream: 3, attach: "never" }),
+    then({ type: "result", which: 0, how: "throw" }),
+    then({ type: "attach", stream: 0 }),
+    now({ type: "command", carrier: "A", what: "summarize", stream: 3 }),
+    then({ type: "message", carrier: "A", how: "startPlan", stream: 5, attach: "before" }),
+    now({ type: "store", does: "hold" }),
+    now({ type: "model", says: "finish" }),
+    now({ type: "store", does: "step" }),
+    now({ type: "attach", stream: 1 }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

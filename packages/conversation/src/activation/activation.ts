@@ -248,17 +248,21 @@ export class Activation {
   async #endWaiting(runId: RunId, outcome: Outcome): Promise<void> {
     const run = this.runs.get(runId);
     if (!run) return;
-    const endedAt = this.deps.clock.now();
-    const end = {
-      ...{ status: outcome.kind, endedAt },
-      ...(outcome.code ? { failureCode: outcome.code } : {}),
-      // a follow-up that never came onto its stream: that stream has the end of the Run before it
-      ...(run.opener !== undefined && !run.attached ? { generation: 0 } : {}),
-    };
-    run.ended = true;
-    run.row = { ...run.row, ...end };
     run.release();
-    const done = await this.commit(() => ({ runsChanged: [{ runId, ...end }] }));
+    let ended = run.row;
+    const done = await this.commit(() => {
+      const end = {
+        ...{ status: outcome.kind, endedAt: this.deps.clock.now() },
+        ...(outcome.code ? { failureCode: outcome.code } : {}),
+        // a follow-up that never came onto its stream: that stream has the end of the Run before it
+        ...(run.opener !== undefined && !run.attached ? { generation: 0 } : {}),
+      };
+      ended = { ...run.row, ...end };
+      return { runsChanged: [{ runId, ...end }] };
+    });
+    // who comes to its stream before that is not told what the store may never hear
+    run.ended = true;
+    run.row = ended;
     if (!done || !this.speaks()) return;
     run.attached?.terminal(terminalOf(outcome));
     run.stopped.resolve(true);
