@@ -142,8 +142,6 @@ export const conversationMachine = setup({
     restoredStopped: ({ event }) =>
       event.type === "restored" && event.resume !== "idle" && (event.context?.stop ?? null) !== null,
     inboxNotEmpty: ({ context }) => context.joins > 0,
-    preparedWithInbox: ({ context, event }) =>
-      isCurrent(context, event) && event.type === "prepared" && event.joins > 0,
     preparedToSummarize: ({ context, event }) => isCurrent(context, event) && context.runKind === "summarize",
     completedWithInbox: ({ context, event }) => isCurrent(context, event) && context.joins > 0,
     isParked: ({ context }) => !context.attached && !context.nextAttached,
@@ -164,7 +162,6 @@ export const conversationMachine = setup({
       isCurrent(context, event) && context.joins > 0 && context.urgency === "now",
     settledAtStepLimit: ({ context, event }) =>
       isCurrent(context, event) && settledAll(event) && context.step >= context.maxSteps,
-    settledWithInbox: ({ context, event }) => isCurrent(context, event) && settledAll(event) && context.joins > 0,
     lastCallSettled: ({ context, event }) => isCurrent(context, event) && settledAll(event),
     settledWithMoreInbox: ({ context, event }) =>
       isCurrent(context, event) && event.type === "interrupt.settled" && event.joins > 0,
@@ -494,7 +491,6 @@ export const conversationMachine = setup({
       on: {
         prepared: [
           { guard: "preparedToSummarize", target: "#compacting", actions: "notePrepared" },
-          { guard: "preparedWithInbox", target: "interrupting", actions: "notePrepared" },
           { guard: "isCurrentRun", target: "modeling", actions: "notePrepared" },
         ],
         "prepare.failed": { guard: "isCurrentRun", target: "finalizing", actions: "decideByEvent" },
@@ -555,7 +551,7 @@ export const conversationMachine = setup({
             {
               guard: "inboxNotEmpty",
               target: "#interrupting",
-              description: "What came in before a restart or a retry joins before the model is called.",
+              description: "What came in joins before the model is called.",
             },
             { guard: "mayCallModel", target: "streaming" },
           ],
@@ -718,7 +714,6 @@ export const conversationMachine = setup({
                     target: "#checkpointing",
                     actions: ["noteCompaction", { type: "decide", params: { kind: "completed", code: null } }],
                   },
-                  { guard: "completedWithInbox", target: "#interrupting", actions: "noteCompaction" },
                   { guard: "isCurrentRun", target: "#gate", actions: "noteCompaction" },
                 ],
                 cancel: {
@@ -826,7 +821,6 @@ export const conversationMachine = setup({
                 target: "#checkpointing",
                 actions: ["noteOpenCalls", { type: "decide", params: { kind: "failed", code: "STEP_LIMIT" } }],
               },
-              { guard: "settledWithInbox", target: "#interrupting", actions: "noteOpenCalls" },
               { guard: "lastCallSettled", target: "#modeling", actions: "noteOpenCalls" },
               { guard: "isCurrentRun", actions: "noteOpenCalls" },
             ],
