@@ -1,3 +1,4 @@
+import os from "node:os";
 import { defineConfig } from "vitest/config";
 import LongFirst from "./test/support/long-first.ts";
 
@@ -14,6 +15,8 @@ export default defineConfig({
     reporters: ["default", "./test/support/summary.ts"],
     exclude: never,
     sequence: { sequencer: LongFirst },
+    // the default leaves one core of two idle
+    maxWorkers: Math.max(2, os.availableParallelism() - 1),
     projects: [
       {
         extends: true,
