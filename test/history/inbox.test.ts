@@ -71,7 +71,15 @@ describe("what comes in while a Run lives", () => {
       ["t-1", "user", "t-2"],
       ["user", "t-1", "t-2"],
     ]) {
-      const models = historyModels([say("One."), say("All seen.")]);
+      // no Run ends before all three are taken: one that comes after a checkpoint was delivered would go back behind it
+      const { promise: taken, resolve: takenAll } = Promise.withResolvers<void>();
+      const models = historyModels([
+        say("One."),
+        async function* (request, signal) {
+          await taken;
+          yield* say("All seen.")(request, signal);
+        },
+      ]);
       const room = openRoom(node.store, models);
       const chat = new Chat(room);
       await chat.say("one");
@@ -80,6 +88,7 @@ describe("what comes in while a Run lives", () => {
         streams[at]!.send(what === "user" ? chat.message("And be brief.") : chat.asks(done(what))),
       );
       expect((await Promise.all(receipts)).map(({ kind }) => kind)).not.toContain("refused");
+      takenAll();
       await expect.poll(() => room.service.openRuns).toBe(0);
       await chat.say("and on");
       const last = textOf(models.sent.at(-1));
