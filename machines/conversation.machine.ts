@@ -186,7 +186,7 @@ export const conversationMachine = setup({
     ),
     adoptRun: assign(({ event }) =>
       event.type === "run.requested"
-        ? { ...fresh, runId: event.runId, runKind: event.kind, asked: event.asked, attached: false, parkDeadline: 0 }
+        ? { ...fresh, runId: event.runId, runKind: event.kind, asked: event.asked, parkDeadline: 0 }
         : {},
     ),
     adoptWaiting: assign(({ context }) => ({
@@ -288,12 +288,10 @@ export const conversationMachine = setup({
       outcome: context.outcome ?? context.stop ?? ({ kind: params.kind, code: params.code } satisfies Outcome),
       stop: null,
     })),
+    // no stop is flagged where a port's own failure decides: the states of a commit look at the flag first
     decideByEvent: assign(({ context, event }) => ({
       outcome:
-        context.outcome ??
-        context.stop ??
-        ({ kind: "failed", code: "code" in event ? event.code : "INTERNAL" } satisfies Outcome),
-      stop: null,
+        context.outcome ?? ({ kind: "failed", code: "code" in event ? event.code : "INTERNAL" } satisfies Outcome),
     })),
     decideFlagged: assign(({ context }) => ({ outcome: context.outcome ?? context.stop, stop: null })),
     flagStop: assign(({ context }, params: { readonly kind: OutcomeKind; readonly code: FailureCode }) => ({
@@ -506,7 +504,7 @@ export const conversationMachine = setup({
           description: "A client is there, and answers or not: the bound counts, anew for one that takes over.",
           on: {
             "run.parked": { guard: "isCurrentRun", target: "parked", actions: "noteParked" },
-            "run.attached": { guard: "isCurrentRun", target: "attached", reenter: true, actions: "noteAttached" },
+            "run.attached": { guard: "isCurrentRun", target: "attached", reenter: true },
           },
           after: {
             prepareLimit: {
@@ -520,7 +518,6 @@ export const conversationMachine = setup({
           description: "No transport: what only the client has is asked again of the one that comes.",
           always: { guard: "isAttached", target: "attached" },
           on: {
-            "run.attached": { guard: "isCurrentRun", target: "attached", actions: "noteAttached" },
             passivate: {
               guard: "isParked",
               target: "#released",
@@ -556,11 +553,6 @@ export const conversationMachine = setup({
             { guard: "mayCallModel", target: "streaming" },
           ],
           on: {
-            "run.attached": [
-              { guard: "isCurrentRun", target: "streaming", actions: "noteAttached" },
-              { guard: "isWaitingRun", actions: "noteWaitingAttached" },
-            ],
-            "inbox.filled": { guard: "fillsInbox", target: "#interrupting", actions: "noteInbox" },
             passivate: {
               guard: "isParked",
               target: "#released",
@@ -614,10 +606,7 @@ export const conversationMachine = setup({
                 actions: { type: "decide", params: { kind: "failed", code: "CONTEXT_TOO_LONG" } },
               },
             ],
-            "inbox.filled": [
-              { guard: "interruptsModel", target: "#interrupting", actions: "noteInbox" },
-              { actions: "noteInbox" },
-            ],
+            "inbox.filled": { guard: "interruptsModel", target: "#interrupting", actions: "noteInbox" },
           },
           after: {
             modelLimit: {
@@ -642,14 +631,7 @@ export const conversationMachine = setup({
               description: "A summary is a model call too.",
               always: { guard: "mayCallModel", target: "summarizing" },
               on: {
-                "run.attached": [
-                  { guard: "isCurrentRun", target: "summarizing", actions: "noteAttached" },
-                  { guard: "isWaitingRun", actions: "noteWaitingAttached" },
-                ],
-                "inbox.filled": [
-                  { guard: "interruptsModel", target: "#interrupting", actions: "noteInbox" },
-                  { actions: "noteInbox" },
-                ],
+                "inbox.filled": { guard: "interruptsModel", target: "#interrupting", actions: "noteInbox" },
               },
               after: {
                 parkedGateLimit: {
@@ -677,10 +659,7 @@ export const conversationMachine = setup({
               on: {
                 "compaction.summarized": { guard: "isCurrentRun", target: "commit" },
                 "compaction.failed": { guard: "isCurrentRun", target: "#checkpointing", actions: "decideByEvent" },
-                "inbox.filled": [
-                  { guard: "interruptsModel", target: "#interrupting", actions: "noteInbox" },
-                  { actions: "noteInbox" },
-                ],
+                "inbox.filled": { guard: "interruptsModel", target: "#interrupting", actions: "noteInbox" },
               },
               after: {
                 modelLimit: {
@@ -830,10 +809,7 @@ export const conversationMachine = setup({
               actions: { type: "noteRelease", params: { reason: "passivated" } },
               description: "A parked Run leaves memory; its deadline is in the store.",
             },
-            "inbox.filled": [
-              { guard: "interruptsNow", target: "#interrupting", actions: "noteInbox" },
-              { actions: "noteInbox" },
-            ],
+            "inbox.filled": { guard: "interruptsNow", target: "#interrupting", actions: "noteInbox" },
           },
           initial: "watching",
           states: {
@@ -965,20 +941,8 @@ export const conversationMachine = setup({
           { description: "Acknowledged; the outcome stays." },
         ],
         "run.superseded": { description: "Acknowledged; the outcome stays." },
-        "park.expired": [
-          {
-            guard: "isWaitingRun",
-            actions: [{ type: "tellWaitingEnded", params: { code: "PARK_EXPIRED" } }, "stopWaiting", "dropWaiting"],
-          },
-          { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
-        ],
-        "capacity.evicted": [
-          {
-            guard: "isWaitingRun",
-            actions: [{ type: "tellWaitingEnded", params: { code: "PARK_CAPACITY" } }, "stopWaiting", "dropWaiting"],
-          },
-          { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
-        ],
+        "park.expired": { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
+        "capacity.evicted": { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
         "port.failed": { target: "finalizing" },
       },
       states: {
@@ -1024,10 +988,7 @@ export const conversationMachine = setup({
           },
           on: {
             "checkpoint.published": { guard: "isCurrentRun", target: "#finalizing" },
-            "run.parked": [
-              { guard: "isCurrentRun", target: "#finalizing", actions: "noteParked" },
-              { guard: "isWaitingRun", actions: "noteWaitingParked" },
-            ],
+            "run.parked": { guard: "isCurrentRun", target: "#finalizing", actions: "noteParked" },
           },
           after: {
             ackLimit: {
@@ -1049,20 +1010,8 @@ export const conversationMachine = setup({
           { description: "Acknowledged; the outcome stays." },
         ],
         "run.superseded": { description: "Acknowledged; the outcome stays." },
-        "park.expired": [
-          {
-            guard: "isWaitingRun",
-            actions: [{ type: "tellWaitingEnded", params: { code: "PARK_EXPIRED" } }, "stopWaiting", "dropWaiting"],
-          },
-          { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
-        ],
-        "capacity.evicted": [
-          {
-            guard: "isWaitingRun",
-            actions: [{ type: "tellWaitingEnded", params: { code: "PARK_CAPACITY" } }, "stopWaiting", "dropWaiting"],
-          },
-          { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
-        ],
+        "park.expired": { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
+        "capacity.evicted": { guard: "isCurrentRun", description: "Acknowledged; the outcome stays." },
         "port.failed": { target: "released", actions: { type: "noteRelease", params: { reason: "port-failed" } } },
       },
       states: {

@@ -150,7 +150,7 @@ export const cursorRunMachine = setup({
           },
         ],
         "tool.boundary": { guard: "isConsumed", target: "parked", actions: "notePark" },
-        claim: { target: "claimed", actions: "noteClaimed" },
+        claim: { target: "claimed" },
       },
       initial: "reading",
       states: {
@@ -227,7 +227,7 @@ export const cursorRunMachine = setup({
             description: "With the same deadline.",
           },
         ],
-        claim: { actions: "noteClaimed", description: "A newer downlink took over while the replay ran." },
+        claim: { description: "A newer downlink took over while the replay ran." },
         beat: { actions: ["beat", "armBeat"], description: "A claim leaves the heartbeats untouched." },
       },
       after: {

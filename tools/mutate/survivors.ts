@@ -1,5 +1,43 @@
+const CHART = "machines/conversation.machine.ts";
+const RUN = "machines/cursor-run.machine.ts";
+const LOG = "packages/cluster/src/output-log.ts: LocalOutputLog";
+const RELATE = "packages/history/src/relate.ts";
+const LEASE = "packages/store/src/lease.ts: nodeLease";
+const NO_STATE = "without a stored context nothing is spread, and what is set besides is what a chart begins with";
+const ONLY_THESE = "the chart takes the action for these events alone; the condition tells the type checker";
+const NO_TIMER = "a clock that is given no timer clears none; the condition tells the type checker";
+const NO_CHANNEL = "without a channel there is no Run, which is asked next; the condition tells the type checker";
+
 /**
- * Mutants that no test can tell from the program, and why: what they alter makes no difference. By id; the run fails when one
- * of them is killed or is no longer made, and when a mutant survives that is not here.
+ * Mutants that no test can tell from the program, and why: what they alter makes no difference, or none that can be brought
+ * about. By id; the run fails when one of them is killed or is no longer made, and when a mutant survives that is not here.
  */
-export const EXPLAINED: Readonly<Record<string, string>> = {};
+export const EXPLAINED: Readonly<Record<string, string>> = {
+  [`${CHART}: action takeRestored: event.type === "restored" && event.context !== null is true`]: NO_STATE,
+  [`${CHART}: action takeRestored: without event.context !== null of event.type === "restored" && event.context !== null`]:
+    NO_STATE,
+  [`${CHART}: action spawnRestored: context.runId !== null is true`]:
+    "what is restored to anything but idle has a Run; the condition tells the type checker",
+  [`${RUN}: action notePark: event.type === "transport.lost" || event.type === "tool.boundary" is true`]: ONLY_THESE,
+  [`${RUN}: action noteParkAgain: without attached: false #2`]: ONLY_THESE,
+  'packages/conversation/src/commands/decide.ts: decideRequest: decision.kind === "wait" is true':
+    "`supersede` is read of a decision to wait alone",
+  [`${LOG}.close: without !channel of !channel || !run`]: NO_CHANNEL,
+  [`${LOG}.subscribe: without !channel of !channel || !run`]: NO_CHANNEL,
+  [`${LEASE}.renew: expiry !== undefined is true`]: NO_TIMER,
+  [`${LEASE}.stop: renewal !== undefined is true`]: NO_TIMER,
+  [`${LEASE}.stop: expiry !== undefined is true`]: NO_TIMER,
+  [`${LEASE}.stop: !(error instanceof StoreError) is false`]:
+    "an attempt on the database fails with a StoreError or not at all; anything else would be a fault of this file",
+  [`${RELATE}: relate: sameBytes(outline.bytes, chain.nodes.get(head)?.wireState) is false`]:
+    "a shorter way for what nearly all bring: the head is the first candidate behind it too",
+  [`${RELATE}: relate: relation.kind === "continue" is true`]: "`shrunk` is read of `continue` alone",
+  [`${RELATE}: olderThanHead: from === undefined is false`]:
+    "no node has the id undefined: the path is taken from its first node",
+  "packages/store/src/activate.ts: a conversation without an owner is not free":
+    "no node has the id null, so `not exists` finds none that lives; said for whoever reads the statement",
+  "packages/store/src/parts/inbox.ts: applied is written without the fence":
+    "its rows come from those that leave the inbox in the same statement, and they depend on the fence",
+  "apps/server/src/compose.ts: the server speaks whether or not it holds its lease":
+    "a process that comes back runs its overdue timer before it reads what would make it speak, and the timer ends its activations; that the answer is asked for is tested where it is asked",
+};

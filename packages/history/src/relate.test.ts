@@ -165,6 +165,16 @@ describe("HI-10 a client's state, by its ids", () => {
     expect(made.relate(made.states[1]!)).toEqual({ kind: "rewind", base: made.heads[1] });
   });
 
+  test("the state of a branch that was left goes back to it, though nothing at all was told to be delivered", () => {
+    const made = new Published();
+    made.turn("one", { delivered: false });
+    made.turn("two", { delivered: false });
+    made.chat.moveTo(made.heads[0]);
+    made.states.push(made.states[0]!);
+    made.turn("other two", { delivered: false });
+    expect(made.relate(made.states[1]!)).toEqual({ kind: "rewind", base: made.heads[1] });
+  });
+
   test("pending calls tell apart two states with the same messages", () => {
     const made = new Published();
     const run = runOf("r");
