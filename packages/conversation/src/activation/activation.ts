@@ -5,7 +5,6 @@ import type {
   Barrier,
   ChartContext,
   CheckpointId,
-  ConversationEmitted,
   ConversationEvent,
   ConversationId,
   Generation,
@@ -29,11 +28,12 @@ import { Deliveries } from "../streams/deliveries.ts";
 import type { ConversationDeps } from "../deps.ts";
 import { deferred, type Deferred } from "../deferred.ts";
 import { FencedWrites, type Committed } from "./fenced-writes.ts";
-import { failure, isUnavailable, terminalOf } from "../failures.ts";
+import { failure, isUnavailable } from "../failures.ts";
 import { faultText } from "../fault-text.ts";
 import type { LearnedWindows } from "../history/learned-windows.ts";
 import type { LiveRun } from "./live-run.ts";
 import { SerialQueue } from "../serial-queue.ts";
+import { endWaiting } from "./waiting-end.ts";
 import { WireCheckpoint } from "../history/wire-checkpoint.ts";
 
 type ConversationActor = ActorRefFrom<typeof conversationMachine>;
@@ -136,9 +136,7 @@ export class Activation {
   addRun(run: LiveRun): void {
     if (!this.#runs) {
       this.#runs = new Map();
-      this.actor.on("*", (told) =>
-        this.beside("end of a waiting Run", this.#endWaiting(told.runId as RunId, outcomeOf(told))),
-      );
+      this.actor.on("*", (told) => this.beside("end of a waiting Run", endWaiting(this, told)));
     }
     this.#runs.set(run.row.runId, run);
   }
@@ -244,30 +242,6 @@ export class Activation {
     return stream;
   }
 
-  /** A Run that waited and will never begin: its outcome is written, then its stream ends with the reason. */
-  async #endWaiting(runId: RunId, outcome: Outcome): Promise<void> {
-    const run = this.runs.get(runId);
-    if (!run) return;
-    run.release();
-    let ended = run.row;
-    const done = await this.commit(() => {
-      const end = {
-        ...{ status: outcome.kind, endedAt: this.deps.clock.now() },
-        ...(outcome.code ? { failureCode: outcome.code } : {}),
-        // a follow-up that never came onto its stream: that stream has the end of the Run before it
-        ...(run.opener !== undefined && !run.attached ? { generation: 0 } : {}),
-      };
-      ended = { ...run.row, ...end };
-      return { runsChanged: [{ runId, ...end }] };
-    });
-    // who comes to its stream before that is not told what the store may never hear
-    run.ended = true;
-    run.row = ended;
-    if (!done || !this.speaks()) return;
-    run.attached?.terminal(terminalOf(outcome));
-    run.stopped.resolve(true);
-  }
-
   /** What was stored goes on here, or cannot (`false`). */
   takenUp(done: boolean): void {
     // a conversation may rest for long, and a request is as long as its conversation
@@ -352,32 +326,17 @@ export class Activation {
 
   #inspect(event: InspectionEvent): void {
     if (event.actorRef !== this.actor) return;
-    if (
-      event.type === "@xstate.microstep" &&
-      event._transitions.length === 0 &&
-      !event.event.type.startsWith("xstate.")
-    )
-      this.deps.events({
-        type: "chart.unhandled",
-        conversationId: this.conversationId,
-        event: event.event.type,
-        state: this.#value,
-      });
+    const { conversationId } = this;
+    const unhandled = unhandledIn(event);
+    if (unhandled) this.deps.events({ type: "chart.unhandled", conversationId, event: unhandled, state: this.#value });
     if (event.type !== "@xstate.snapshot") return;
-    const snapshot = event.snapshot as ReturnType<ConversationActor["getSnapshot"]>;
+    const { value: to, context } = event.snapshot as ReturnType<ConversationActor["getSnapshot"]>;
     const from = this.#value;
-    this.#value = snapshot.value;
-    const runId = (snapshot.context.runId ?? null) as RunId | null;
-    this.#writes.journal.note({ runId, event: event.event, from, to: this.#value, at: this.deps.clock.now() });
-    if (this.#value === "idle" && from !== "idle") queueMicrotask(() => this.#rest(from));
-    this.deps.events({
-      type: "chart.transition",
-      conversationId: this.conversationId,
-      runId,
-      event: event.event.type,
-      from,
-      to: this.#value,
-    });
+    this.#value = to;
+    const runId = (context.runId ?? null) as RunId | null;
+    this.#writes.journal.note({ runId, event: event.event, from, to, at: this.deps.clock.now() });
+    if (to === "idle" && from !== "idle") queueMicrotask(() => this.#rest(from));
+    this.deps.events({ type: "chart.transition", conversationId, runId, event: event.event.type, from, to });
   }
 
   /** After a Run the store learns that the conversation rests, with the last rows of the journal; no answer waits for it. */
@@ -427,14 +386,9 @@ export class Activation {
   }
 }
 
-/** How a Run ends that waited and will not begin. */
-function outcomeOf(told: ConversationEmitted): Outcome {
-  switch (told.type) {
-    case "waiting.replaced":
-      return { kind: "superseded", code: "SUPERSEDED" };
-    case "waiting.cancelled":
-      return { kind: "cancelled", code: "CANCELLED" };
-    case "waiting.expired":
-      return { kind: "failed", code: told.code };
-  }
+/** The event that no transition of the chart takes; XState's own are none. */
+function unhandledIn(event: InspectionEvent): string | undefined {
+  const { type } = event;
+  if (type !== "@xstate.microstep" || event._transitions.length > 0) return undefined;
+  return event.event.type.startsWith("xstate.") ? undefined : event.event.type;
 }

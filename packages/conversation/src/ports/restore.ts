@@ -1,5 +1,4 @@
 import { fromCallback } from "xstate";
-import { appendStep } from "@chartroom/history";
 import type { ChartContext, ConversationEvent, Outcome, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
 import type { Activation } from "../activation/activation.ts";
 import { watchHeartbeats } from "../streams/attachment.ts";
@@ -8,7 +7,7 @@ import { isUnavailable } from "../failures.ts";
 import { requestOf } from "../commands/follow-up.ts";
 import { LiveRun } from "../activation/live-run.ts";
 import { rememberEarlier } from "../streams/rebuild.ts";
-import { keepPartialOf } from "../steps/settle-step.ts";
+import { keepPartialOf, partialRows } from "../steps/settle-step.ts";
 import type { FindActivation, PortInput } from "./port.ts";
 
 type Resume = Extract<RestoreEvent, { type: "restored" }>["resume"];
@@ -110,13 +109,10 @@ async function restoreAtRest(activation: Activation, outcome: Outcome): Promise<
 }
 
 async function endStuck(activation: Activation, row: RunRow, { kind: status, code }: Outcome): Promise<void> {
-  const { partial, runId } = row;
+  const { runId } = row;
   await activation.loadHistory();
-  const { history } = activation;
-  const shown = partial
-    ? history.append(appendStep(history.place(runId), { ...partial, calls: [], partial: true }))
-    : {};
-  const { head } = history.view;
+  const shown = partialRows(activation, row);
+  const { head } = activation.history.view;
   const end = { status, endedAt: activation.deps.clock.now(), partial: null, ...(code ? { failureCode: code } : {}) };
   await activation.commit(() => ({
     ...shown,

@@ -1,5 +1,5 @@
 import { appendResults, appendStep, interruptedResult, openCalls } from "@chartroom/history";
-import type { Barrier, InterruptReason } from "@chartroom/domain";
+import type { Barrier, InterruptReason, RunRow } from "@chartroom/domain";
 import type { Activation } from "../activation/activation.ts";
 import type { LiveRun } from "../activation/live-run.ts";
 import { modelRows } from "../history/model-rows.ts";
@@ -58,8 +58,13 @@ export async function keepPartialOf(activation: Activation, run: LiveRun): Promi
   if (!partial) return;
   await activation.loadHistory();
   await activation.commit(() => ({
-    ...activation.history.append(appendStep(activation.history.place(runId), { ...partial, calls: [], partial: true })),
+    ...partialRows(activation, run.row),
     runsChanged: [{ runId, partial: null }],
   }));
   run.row = { ...run.row, partial: null };
+}
+
+/** What a Step had shown that nobody ends any more, as a partial message. */
+export function partialRows({ history }: Activation, { runId, partial }: RunRow): Barrier {
+  return partial ? history.append(appendStep(history.place(runId), { ...partial, calls: [], partial: true })) : {};
 }
