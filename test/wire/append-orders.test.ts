@@ -12,6 +12,7 @@ import {
 import { type Harness, startGateway } from "../support/gateway/harness.ts";
 import type { Peer, Reply } from "../support/gateway/peer.ts";
 import { advancing, settle, until } from "../support/gateway/until.ts";
+import { permutations } from "../support/permutations.ts";
 
 /**
  * The orders of `packages/gateway/src/exchange/append-uplink.test.ts` over sockets, with RunSSE at every place among the appends:
@@ -78,15 +79,10 @@ async function send(
   return { replies, down };
 }
 
-function permutations<T>(items: readonly T[]): readonly (readonly T[])[] {
-  if (items.length <= 1) return [items];
-  return items.flatMap((item, index) => permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
-}
-
 describe.each([0, 1])("appends from number %i", (start) => {
   const sequence = (["run", "kv", "heartbeat", "exec"] as const).map((kind, index) => ({ seqno: start + index, kind }));
 
-  it("in every order, RunSSE before, between and behind them: all are answered 200 without a body, the Run gets its downlink once", async () => {
+  it("in every order (TR-01), RunSSE before, between and behind them: all are answered 200 without a body, the Run gets its downlink once", async () => {
     let round = 0;
     for (const order of permutations<Step>([...sequence, "RunSSE"])) {
       const requestId = `req-${round++}`;

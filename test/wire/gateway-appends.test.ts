@@ -25,30 +25,7 @@ afterEach(() => harness.close());
 const unavailable = { code: "STORE_UNAVAILABLE", title: "Storage unavailable", detail: "", retryable: true } as const;
 const codeOf = (reply: Reply): string => (JSON.parse(reply.body.toString()) as { code: string }).code;
 
-function permutations<T>(items: readonly T[]): readonly (readonly T[])[] {
-  if (items.length <= 1) return [items];
-  return items.flatMap((item, index) => permutations(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
-}
-
 describe("order", () => {
-  it.each([0, 1])(
-    "holds what overtook the Run request that starts at %i (TR-01), in every permutation",
-    async (start) => {
-      const messages = [runRequest({ messageId: "m-1" }), kvResult(1), execResult(2), kvResult(3)];
-      for (const [round, order] of permutations([0, 1, 2, 3]).entries()) {
-        const requestId = `req-${round}`;
-        const replies = [];
-        for (const index of order) {
-          replies.push(append(peer, requestId, start + index, messages[index] ?? heartbeat));
-          await settle(3);
-        }
-        expect((await Promise.all(replies)).map((reply) => reply.status)).toEqual([200, 200, 200, 200]);
-        const mine = harness.conversations.log.filter((one) => one.includes(`${requestId}#`));
-        expect(mine).toEqual(["run", "kv", "exec", "kv"].map((kind) => `${kind} ${requestId}#1`));
-      }
-    },
-  );
-
   it("takes sixteen at once, in any order of arrival", async () => {
     const replies = Array.from({ length: 16 }, (_, index) =>
       append(peer, "req-1", index, index === 0 ? runRequest({ messageId: "m-1" }) : kvResult(index)),
