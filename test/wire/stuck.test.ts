@@ -131,4 +131,52 @@ describe.each(WIRE_TRANSPORTS)("a Run that is stuck, over %s", (transport) => {
       await after.stop();
     },
   );
+
+  test("whose state another version of the server has stored is left as it is, with a clear error, whatever is sent", async ({
+    openNode,
+    url,
+  }) => {
+    const first = await openNode();
+    const server = await startWireServer(first.store, scriptedModels(hang(["Half"])));
+    const person = server.client({ transport });
+    const stream = person.stream();
+    await stream.send(person.runRequest("Go"));
+    await stream.down.says("Half");
+    await server.stop();
+    const sql = connect(url);
+    const { conversationId } = person;
+    const stored = () => sql`select version, state, head from conversation where id = ${conversationId}`;
+    await sql`update conversation set version = 99 where id = ${conversationId}`;
+    const before = await stored();
+
+    const second = await openNode();
+    const models = scriptedModels(say("Whole."));
+    const after = await startWireServer(second.store, models);
+    const back = person.twin(after.port);
+    const cancel = back.action({ case: "cancelAction", value: { reason: "user" } });
+    for (const command of [back.runRequest("", { resume: true }), back.runRequest("And then"), cancel]) {
+      const next = back.stream();
+      // over RunSSE the append itself is refused
+      await next.send(command).catch(() => undefined);
+      await next.down.over();
+      expect(next.down.ends).toMatchObject([
+        {
+          code: "unimplemented",
+          details: { details: { detail: expect.stringContaining("Another version of the server") } },
+        },
+      ]);
+    }
+    expect(await stored()).toEqual(before);
+    expect(await runStatuses(second.store, conversationId)).toEqual(["running"]);
+    expect(models.requests).toHaveLength(0);
+
+    await sql`update conversation set version = 1 where id = ${conversationId}`;
+    const resume = back.stream();
+    await resume.send(back.runRequest("", { resume: true }));
+    await resume.down.over();
+    expectFinished(resume.down);
+    await sql.end();
+    back.close();
+    await after.stop();
+  });
 });

@@ -21,7 +21,7 @@ import type {
 } from "@chartroom/domain";
 import { BranchWindow } from "../history/branch-window.ts";
 import { CacheWatch } from "../history/cache-watch.ts";
-import { chartVersion } from "./chart-version.ts";
+import { chartVersion, isOwnChart } from "./chart-version.ts";
 import { ClientStream, type StreamAppend } from "../streams/client-stream.ts";
 import { ConversationHistory } from "../history/conversation-history.ts";
 import { Deliveries } from "../streams/deliveries.ts";
@@ -64,6 +64,8 @@ export class Activation {
   readonly parent: ParentConversationRef | undefined;
   /** How the Runs end that could not go on before; `undefined`: what is stored goes on. */
   readonly ends: Outcome | undefined;
+  /** What is stored is of another version of the server: nothing of it goes on here, and nothing is changed. */
+  readonly foreign: boolean;
   /** The Run that ended last. */
   lastRun: LiveRun | undefined;
   /** Rows that wait, by `seq`. */
@@ -101,6 +103,7 @@ export class Activation {
     this.deps = deps;
     this.stored = stored;
     this.ends = ends;
+    this.foreign = stored.chart !== undefined && !isOwnChart(stored.chart);
     this.#learned = learned;
     this.#owner = owner;
     this.lease = stored.lease;
@@ -179,6 +182,7 @@ export class Activation {
   /** It ended by an error of the chart or by a bound that nothing else ends: what is stored would come to the same again. */
   get stuck(): boolean {
     const { release } = this.context;
+    if (this.foreign) return false;
     return this.#faulted || release === "port-failed" || release === "restore-failed";
   }
   /** Where the Run is, as the command table knows it. */

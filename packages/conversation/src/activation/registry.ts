@@ -174,6 +174,10 @@ function stuckOf({ runs, stored, context }: Activation): Stuck {
 
 const isOpen = ({ endedAt }: RunRow): boolean => endedAt === undefined;
 
-function whyNotRestored({ context: { release } }: Activation): Failure {
+const OTHER_VERSION =
+  "Another version of the server has stored this conversation and has to go on with it. It was left as it is.";
+
+function whyNotRestored({ foreign, context: { release } }: Activation): Failure {
+  if (foreign) return failure("UNSUPPORTED", OTHER_VERSION);
   return failure(release === "store-unavailable" ? "STORE_UNAVAILABLE" : "INTERNAL");
 }

@@ -2,7 +2,6 @@ import { fromCallback } from "xstate";
 import type { ChartContext, ConversationEvent, Outcome, PersistedChart, RestoreEvent, RunRow } from "@chartroom/domain";
 import type { Activation } from "../activation/activation.ts";
 import { watchHeartbeats } from "../streams/attachment.ts";
-import { chartVersion } from "../activation/chart-version.ts";
 import { isUnavailable } from "../failures.ts";
 import { requestOf } from "../commands/follow-up.ts";
 import { LiveRun } from "../activation/live-run.ts";
@@ -45,10 +44,10 @@ export function bindRestore(find: FindActivation) {
 async function restore(activation: Activation): Promise<RestoreEvent> {
   const { chart, runs } = activation.stored;
   const fresh = activation.context;
+  if (activation.foreign) return { type: "restore.failed" };
   if (activation.ends) return restoreAtRest(activation, activation.ends);
   if (!chart) return { type: "restored", context: null, resume: "idle" };
-  if (chart.machine !== "conversation" || chart.version !== chartVersion || !isContext(chart.context))
-    return { type: "restore.failed" };
+  if (!isContext(chart.context)) return { type: "restore.failed" };
   const { context } = chart;
   // one whose outcome is committed has ended: nobody is attached, a late transport is answered from the store
   const known = runs.find((row) => row.runId === context.runId && row.endedAt === undefined);
