@@ -98,6 +98,13 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     now({ type: "store", does: "step" }),
     now({ type: "attach", stream: 1 }),
   ],
+  "a node that was robbed does not answer an ended Run from its memory": [
+    now({ type: "message", carrier: "A", how: "asyncAnswer", stream: 1, attach: "before" }),
+    now({ type: "model", says: "finish" }),
+    then({ type: "command", carrier: "A", what: "resume", stream: 4 }),
+    then({ type: "freeze" }),
+    now({ type: "command", carrier: "B", what: "unknownAction", stream: 4 }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

@@ -19,6 +19,7 @@ export async function answerFromStore(
   downlink: Downlink,
   state: Uint8Array = new Uint8Array(),
 ): Promise<void> {
+  if (!activation.speaks()) return downlink.drop();
   const { store, codec } = activation.deps;
   if (stream.attached) stream.downlink?.end({ kind: "error", failure: failure("REPLACED") });
   stream.leave();
@@ -28,6 +29,7 @@ export async function answerFromStore(
   const row = live?.row ?? (await store.run(activation.lease, { runId }));
   if (!row) return downlink.end({ kind: "error", failure: failure("NOT_FOUND") });
   await activation.loadHistory();
+  if (!activation.speaks()) return stream.drop();
   if (live && isComplete(activation, live) && replay(activation, live, stream)) return;
   const calls = await store.toolCalls(activation.lease, runId);
   const own = activation.history.view.messages.filter((message) => message.runId === runId);

@@ -16,8 +16,8 @@ export function attachDownlink(
   const { runId } = run.row;
   const stream = activation.stream(generation, run);
   if (stream.downlink === downlink) return;
+  if (!activation.speaks()) return downlink.drop();
   const before = run.attached;
-  if (before?.downlink && !activation.speaks()) return downlink.drop();
   if (before?.downlink) {
     before.downlink.end({ kind: "error", failure: failure("REPLACED") });
     before.leave();
