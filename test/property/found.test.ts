@@ -105,6 +105,23 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     then({ type: "freeze" }),
     now({ type: "command", carrier: "B", what: "unknownAction", stream: 4 }),
   ],
+  "a claim with an older state while the final checkpoint is on its way to the stream before gets that checkpoint too":
+    [
+      now({ type: "message", carrier: "A", how: "startPlan", stream: 3, attach: "before" }),
+      then({ type: "model", says: "finish" }),
+      now({ type: "late", which: 1 }),
+      now({ type: "message", carrier: "A", how: "bare", stream: 2, attach: "never" }),
+      then({ type: "again", carrier: "A", input: 5, stream: 3, original: false, attach: "before" }),
+      now({ type: "inject", carrier: "B", kind: "user", stream: 5, twice: true }),
+      now({ type: "result", which: 2, how: "error" }),
+      now({ type: "command", carrier: "A", what: "resume", stream: 0 }),
+      now({ type: "store", does: "hold" }),
+      now({ type: "completion", carrier: "B", again: false, stream: 5 }),
+      then({ type: "command", carrier: "B", what: "cancel", stream: 5 }),
+      now({ type: "inject", carrier: "B", kind: "none", stream: 3, twice: false }),
+      now({ type: "command", carrier: "A", what: "prewarm", stream: 2 }),
+      now({ type: "command", carrier: "A", what: "resume", stream: 2 }),
+    ],
 };
 
 describe("schedules that the soak found", () => {

@@ -48,6 +48,10 @@ export function subscribeStream(activation: Activation, run: LiveRun, stream: Cl
   let subscription = log.subscribe(activation.conversationId, run.row.runId, from, stream);
   if (subscription === "gone") {
     rebuild(activation, run, stream, seen);
+    if (from.kind !== "checkpoint" || from.checkpoint !== activation.history.view.head)
+      giveDelivered(activation, stream);
+    for (const block of run.shown?.().blocks ?? [])
+      stream.writeDirect(activation.deps.codec.update({ kind: block.type, text: block.text }));
     subscription = log.subscribe(activation.conversationId, run.row.runId, { kind: "live" }, stream);
   }
   if (typeof subscription === "string") return;
@@ -55,16 +59,22 @@ export function subscribeStream(activation: Activation, run: LiveRun, stream: Cl
   else subscription.close();
 }
 
-/** All of the Run that is committed, and what its pass in flight has shown. */
+/** All of the Run that is committed. */
 function rebuild(activation: Activation, run: LiveRun, stream: ClientStream, seen: ReadonlySet<HistoryId>): void {
-  const { codec } = activation.deps;
   const { runId } = run.row;
   const own = activation.history.view.messages.filter((message) => message.runId === runId && !seen.has(message.id));
   const scope = run.compiled?.scope ?? plainScope(activation, runId);
   for (const { frames } of rebuildMessages(activation, own, run.calls, scope, run.restored))
     for (const frame of frames) stream.writeDirect(frame);
-  for (const block of run.shown?.().blocks ?? [])
-    stream.writeDirect(codec.update({ kind: block.type, text: block.text }));
+}
+
+/** A head that was delivered to an earlier transport: it is not published again, and the client has its blobs. */
+function giveDelivered({ history, deps }: Activation, stream: ClientStream): void {
+  const { head } = history.view;
+  const node = head && history.chain.nodes.get(head);
+  if (!node?.delivered || !node.wireState) return;
+  stream.offered = node.id;
+  stream.writeDirect(deps.codec.checkpoint(node.wireState));
 }
 
 /** Losing a transport changes no outcome: the Run is parked. */
