@@ -1,4 +1,4 @@
-import { agent, fromBinary } from "@chartroom/protocol";
+import { agent } from "@chartroom/protocol";
 import { describe, expect } from "vitest";
 import { commitGate } from "../support/commit-gate.ts";
 import { test } from "../support/database.ts";
@@ -7,6 +7,7 @@ import { openRoom } from "../support/room.ts";
 import { call, hang, say } from "../support/scripted-provider.ts";
 import { acts, Chat, saysNow, sees } from "./support/chat.ts";
 import { historyModels } from "./support/models.ts";
+import { inOrder, times } from "./support/order.ts";
 import { expectPrefixes, textOf } from "./support/prefix.ts";
 import { expectAllValid } from "./support/valid.ts";
 
@@ -32,12 +33,6 @@ const inject = (injectionId: string, content: string, from: "user" | "system" = 
     },
   });
 const run = { request: { runId: "wire-run" } };
-const times = (text: string, piece: string): number => text.split(piece).length - 1;
-const inOrder = (text: string, ...pieces: readonly string[]): void => {
-  const places = pieces.map((piece) => text.indexOf(piece));
-  expect(places).not.toContain(-1);
-  expect(places).toEqual(places.toSorted((a, b) => a - b));
-};
 
 describe("what comes in while a Run lives", () => {
   test("SA-10 HI-22 a user message, an injection and two completions at the same moment: all once, in the order in which they were taken, one request context", async ({
@@ -100,39 +95,6 @@ describe("what comes in while a Run lives", () => {
       expectPrefixes(models.sent);
       expectAllValid(models.sent);
     }
-  });
-
-  test("three messages on streams of their own in a moment: the one in the middle, whose Run waited and was replaced, is said before the last", async ({
-    node,
-  }) => {
-    const models = historyModels([say("One."), say("All seen.")]);
-    const chat = new Chat(openRoom(node.store, models));
-    // the first Run is at its end, and waits for its client's acknowledgements
-    chat.acknowledges = false;
-    const first = await chat.open(chat.message("one"));
-    await sees(first, "kvServerMessage.setBlobArgs");
-    const middle = await chat.stream().attach();
-    const last = await chat.stream().attach();
-    expect((await middle.send(chat.message("two"))).kind).toBe("run");
-    expect((await last.send(chat.message("three"))).kind).toBe("run");
-    chat.acknowledges = true;
-    for (const { message } of first.downlink.messages)
-      if (message.case === "kvServerMessage")
-        await first.send({
-          message: {
-            case: "kvClientMessage",
-            value: { id: message.value.id, message: { case: "setBlobResult", value: {} } },
-          },
-        });
-    await last.downlink.ended();
-    expect(middle.downlink.terminals).toMatchObject([{ failure: { code: "SUPERSEDED" } }]);
-    expect(last.downlink.terminals).toEqual([{ kind: "completed" }]);
-    const text = textOf(models.sent.at(-1));
-    inOrder(text, '"one"', "One.", '"two"', '"three"');
-    for (const said of ['"one"', '"two"', '"three"']) expect(times(text, said)).toBe(1);
-    expectPrefixes(models.sent);
-    // in the chat that its client keeps too
-    expect(fromBinary(agent.ConversationStateStructureSchema, chat.state).turns).toHaveLength(3);
   });
 
   test("an injection that is kept for the next turn stays kept while a summary is made, and joins the turn behind it", async ({

@@ -95,6 +95,7 @@ export interface RunClaim {
   readonly generation: number;
 }
 
+/** `run`: the request of a Run that waited and did not begin; what it said comes before what opens the next one. */
 export type InboxKind = "userMessage" | "inject" | "completion" | "run" | "asyncAnswer";
 export interface InboxRow {
   readonly seq: number;

@@ -23,6 +23,7 @@ import { BranchWindow } from "../history/branch-window.ts";
 import { CacheWatch } from "../history/cache-watch.ts";
 import { chartVersion, isOwnChart } from "./chart-version.ts";
 import { ClientStream, type StreamAppend } from "../streams/client-stream.ts";
+import { joinsRun } from "../commands/inbox.ts";
 import { ConversationHistory } from "../history/conversation-history.ts";
 import { Deliveries } from "../streams/deliveries.ts";
 import type { ConversationDeps } from "../deps.ts";
@@ -198,6 +199,11 @@ export class Activation {
   get waitingRun(): LiveRun | undefined {
     const id = this.context.nextRunId;
     return id === null ? undefined : this.runs.get(id as RunId);
+  }
+
+  /** How many rows wait to join a Run that lives. */
+  get joins(): number {
+    return this.inbox.filter(joinsRun).length;
   }
 
   send(event: ConversationEvent): void {

@@ -60,8 +60,6 @@ export class LiveRun {
   opener: number | undefined;
   /** Its opening is history. */
   opened = false;
-  /** Runs that waited, and whose place this one took: what they said comes before what it says. */
-  replaced: readonly LiveRun[] = [];
   /** The ended Run whose branch this one goes on. */
   continues: RunId | undefined;
   /** The same input was answered before and delivered: the user wants it anew. */

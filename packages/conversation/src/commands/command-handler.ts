@@ -122,9 +122,6 @@ export class CommandHandler {
       }
       run.accepted.resolve(true);
     }
-    const replaced = activation.waitingRun;
-    // one that an inbox row opens leaves it there, and it joins
-    if (replaced && replaced.opener === undefined) run.replaced = [...replaced.replaced, replaced];
     activation.addRun(run);
     const current = activation.currentRun;
     const { parkedRunTtlMs } = activation.deps.settings;
@@ -277,7 +274,7 @@ export class CommandHandler {
       else
         activation.send({
           type: "inbox.filled",
-          joins: activation.inbox.length,
+          joins: activation.joins,
           urgency: this.#urgency(decision.row, decision.urgency),
         });
     }

@@ -2,6 +2,7 @@ import type { Barrier, InboxRow, RunId, RunRequest, RunRow, TraceId } from "@cha
 import type { Activation } from "../activation/activation.ts";
 import { watchHeartbeats } from "../streams/attachment.ts";
 import type { ClientStream } from "../streams/client-stream.ts";
+import { opensRun } from "./inbox.ts";
 import { LiveRun } from "../activation/live-run.ts";
 
 export interface FollowUp {
@@ -16,7 +17,7 @@ export interface FollowUp {
  * Run that ends; else that stream has its own end and is not this Run's.
  */
 export function openFollowUp(activation: Activation, ended: LiveRun, goesOn: boolean): FollowUp | undefined {
-  const opener = activation.inbox.find((row) => row.kind !== "inject");
+  const opener = activation.inbox.find(opensRun);
   if (!opener) return undefined;
   const request = requestOf(activation, opener, ended.request);
   if (!request) return undefined;

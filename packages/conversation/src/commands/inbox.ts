@@ -47,6 +47,12 @@ export function inboxKey(action: Action, conversationId: ConversationId): string
   }
 }
 
+/** Whether a Run opens for a row when none lives; an injection, and what a Run said that never began, wait for the next opening. */
+export const opensRun = ({ kind }: Pick<InboxRow, "kind">): boolean => kind !== "inject" && kind !== "run";
+
+/** Whether a row joins the Run that lives, at its next border. */
+export const joinsRun = ({ kind }: Pick<InboxRow, "kind">): boolean => kind !== "run";
+
 /** How the rows that wait want the running Step to be treated: the most urgent one decides. */
 export function urgencyOf(kinds: readonly { readonly kind: InboxKind; readonly system?: boolean }[]): Urgency {
   if (
@@ -61,10 +67,10 @@ export function joinInbox(activation: Activation, run: LiveRun, step: number): J
   const { codec, clock, entropy } = activation.deps;
   const told: (() => void)[] = [];
   // what comes in meanwhile joins next
-  const seqs = new Set(activation.inbox.map(({ seq }) => seq));
+  const seqs = new Set(activation.inbox.filter(joinsRun).map(({ seq }) => seq));
   return {
     async fetch(client) {
-      const actions = activation.inbox.flatMap((row) => actionOf(activation, row) ?? []);
+      const actions = activation.inbox.filter(joinsRun).flatMap((row) => actionOf(activation, row) ?? []);
       await fetchContent(activation, run, actions.flatMap(messagesOf), client);
     },
     barrier() {

@@ -10,14 +10,11 @@ import {
   toolMessageId,
 } from "@chartroom/history";
 import { completionText, contextSections, RESUME_TEXT, turnText } from "@chartroom/prompting";
-import type { Action, Barrier, RequestContext, RunId, ToolCallRecord, ToolResultRecord } from "@chartroom/domain";
+import type { Barrier, RequestContext, RunId, ToolCallRecord, ToolResultRecord } from "@chartroom/domain";
 import type { Activation } from "../activation/activation.ts";
 import type { LiveRun } from "../activation/live-run.ts";
-import { type ClientBlobs, hasBegun, takeClientState } from "./client-state.ts";
-import { broughtContext, compileRun } from "./compile.ts";
 import { localTime } from "./local-time.ts";
-import { fetchContent, keepPrefetched, messagesOf, partsOf, pictureBlobs } from "../commands/message-content.ts";
-import { mergeBarriers } from "../activation/merge-barriers.ts";
+import { messagesOf, partsOf, pictureBlobs } from "../commands/message-content.ts";
 
 /** The row that opened the Run leaves the inbox with the barrier that makes it history. */
 export function openerTaken(activation: Activation, run: LiveRun): Barrier {
@@ -27,63 +24,6 @@ export function openerTaken(activation: Activation, run: LiveRun): Barrier {
   const at = activation.inbox.findIndex(({ seq }) => seq === opener);
   if (at >= 0) activation.inbox.splice(at, 1);
   return { inboxTaken: [opener] };
-}
-
-/**
- * What an inbox row said to a Run that ends before it was prepared becomes history all the same; unless another Run waits,
- * which takes the row.
- */
-export async function keepOpening(activation: Activation, run: LiveRun): Promise<Barrier> {
-  if (run.opener === undefined || activation.waitingRun) return {};
-  await activation.loadHistory();
-  const rows = await openingRows(activation, run, undefined);
-  const { head } = activation.history.view;
-  return mergeBarriers(...rows, openerTaken(activation, run), head ? { head } : {});
-}
-
-/** Actions that say something: what one of them said is in history, though its Run was stopped before it was prepared. */
-const SAYS: ReadonlySet<Action["kind"]> = new Set([
-  ...(["userMessage", "startPlan", "executePlan", "asyncAnswer", "backgroundCompletion"] as const),
-]);
-const NOBODY: ClientBlobs = { get: () => Promise.resolve(undefined) };
-
-/**
- * What a Run request said is history when the Run is stopped before it was prepared: its client shows it, and does not say it
- * again. Nobody is asked for anything; what cannot be placed, or read, without the client is not kept.
- */
-export async function keepRequest(activation: Activation, run: LiveRun): Promise<Barrier> {
-  const { action } = run.request;
-  if (run.opened || run.opener !== undefined || activation.context.step > 0 || !SAYS.has(action.kind)) return {};
-  await activation.loadHistory();
-  if (hasBegun(activation, run)) return {};
-  keepPrefetched(activation, run);
-  if (!(await fetchContent(activation, run, messagesOf(action), NOBODY))) return {};
-  const taken = await takeClientState(activation, run, NOBODY);
-  if (!taken.ok) return {};
-  const context = broughtContext(run);
-  run.compiled ??= compileRun(activation, run, context);
-  const rows = [...(await replacedRows(activation, run, NOBODY)), ...(await openingRows(activation, run, context))];
-  run.opened = true;
-  const { head } = activation.history.view;
-  return mergeBarriers(taken.barrier, ...rows, head ? { head } : {});
-}
-
-/** What Runs said whose place this one took while they waited. */
-export async function replacedRows(
-  activation: Activation,
-  run: LiveRun,
-  client: ClientBlobs,
-): Promise<readonly Barrier[]> {
-  const rows: Barrier[] = [];
-  for (const before of run.replaced) {
-    const { action } = before.request;
-    if (!SAYS.has(action.kind)) continue;
-    keepPrefetched(activation, before);
-    await fetchContent(activation, before, messagesOf(action), client);
-    rows.push(...(await openingRows(activation, before, undefined)));
-    for (const [id, wire] of before.userMessages) run.userMessages.set(id, wire);
-  }
-  return rows;
 }
 
 /** The messages that open the Run; nothing where the rows of a retry stand. */

@@ -13,5 +13,5 @@ export async function appendInbox({ activation, run, step, signal, send }: PortC
   await joined.fetch({ get: (id) => access.getNow(id) });
   if (!(await activation.commit(joined.barrier))) return;
   joined.announce();
-  send({ type: "interrupt.settled", runId: run.row.runId, joins: activation.inbox.length });
+  send({ type: "interrupt.settled", runId: run.row.runId, joins: activation.joins });
 }

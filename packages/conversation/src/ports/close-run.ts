@@ -1,6 +1,7 @@
 import { publishCheckpoint } from "../streams/checkpoint-publisher.ts";
 import { terminalOf } from "../failures.ts";
 import { adoptStream, type FollowUp, openFollowUp } from "../commands/follow-up.ts";
+import { opensRun } from "../commands/inbox.ts";
 import type { PortCall } from "./port.ts";
 
 /** What came in last opens the next Run; turn_ended, then the terminal unless that one goes on on this stream, then `delivered`. */
@@ -40,7 +41,7 @@ async function openLate(
   run: PortCall["run"],
   completed: boolean,
 ): Promise<boolean> {
-  if (activation.waitingRun || !activation.inbox.some((row) => row.kind !== "inject")) return true;
+  if (activation.waitingRun || !activation.inbox.some(opensRun)) return true;
   let late: FollowUp | undefined;
   const done = await activation.commit(() => {
     late = activation.waitingRun ? undefined : openFollowUp(activation, run, completed && run.attached !== undefined);

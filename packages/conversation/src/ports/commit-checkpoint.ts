@@ -1,7 +1,7 @@
 import type { InterruptReason, OutcomeKind } from "@chartroom/domain";
 import { encodeHead } from "../streams/checkpoint-publisher.ts";
 import { mergeBarriers } from "../activation/merge-barriers.ts";
-import { keepOpening, keepRequest } from "../history/opening.ts";
+import { keepOpening, keepRequest } from "../history/kept.ts";
 import { haltStep, pendingRows, settleStep } from "../steps/settle-step.ts";
 import type { PortCall } from "./port.ts";
 

@@ -1,7 +1,7 @@
 import type { RunStatus } from "@chartroom/domain";
 import { type FollowUp, openFollowUp } from "../commands/follow-up.ts";
 import { mergeBarriers } from "../activation/merge-barriers.ts";
-import { keepOpening } from "../history/opening.ts";
+import { keepOpening } from "../history/kept.ts";
 import type { PortCall } from "./port.ts";
 
 /** Outcome and release of the Run in one transaction; what is left in the inbox opens the next Run in the same one. */

@@ -8,7 +8,8 @@ import { compileRun, contextOf } from "../history/compile.ts";
 import type { LiveRun } from "../activation/live-run.ts";
 import { fetchContent, keepPrefetched, messagesOf } from "../commands/message-content.ts";
 import { mergeBarriers } from "../activation/merge-barriers.ts";
-import { openerTaken, openingRows, replacedRows } from "../history/opening.ts";
+import { openerTaken, openingRows } from "../history/opening.ts";
+import { saidRows } from "../history/said.ts";
 import type { PortCall } from "./port.ts";
 
 /** Claims the Run, brings history and context in, appends the opening messages and compiles; one barrier. */
@@ -43,7 +44,7 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
   const barriers: Barrier[] = [
     taken.barrier,
     { trace: { traceId: run.row.traceId, runId, attributes: { "history.relation": relation } } },
-    ...(begun ? [] : await replacedRows(activation, run, client)),
+    ...(begun ? [] : await saidRows(activation, run, relation, client)),
     ...(begun ? [] : await openingRows(activation, run, context)),
     openerTaken(activation, run),
   ];
@@ -66,7 +67,7 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
   run.accepted.resolve(true);
   // nothing newer than what the client brought was delivered: it gets our head before anything else of the Run
   if (taken.stale) await publishHead(activation, run);
-  send({ type: "prepared", runId, joins: activation.inbox.length });
+  send({ type: "prepared", runId, joins: activation.joins });
 }
 
 async function publishHead(activation: Activation, run: LiveRun): Promise<void> {

@@ -4,6 +4,8 @@ import type { Activation } from "../activation/activation.ts";
 import { watchHeartbeats } from "../streams/attachment.ts";
 import { isUnavailable } from "../failures.ts";
 import { requestOf } from "../commands/follow-up.ts";
+import { opensRun } from "../commands/inbox.ts";
+import { keepSaid, saidRow } from "../history/said.ts";
 import { LiveRun } from "../activation/live-run.ts";
 import { rememberEarlier } from "../streams/rebuild.ts";
 import { keepPartialOf, partialRows } from "../steps/settle-step.ts";
@@ -69,7 +71,7 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
     nextRunKind: waiting?.kind ?? "turn",
     nextParkDeadline: waiting ? activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs : 0,
     followUp: false,
-    joins: activation.inbox.length,
+    joins: activation.joins,
   };
   if (!run)
     return {
@@ -96,7 +98,7 @@ async function restoreAtRest(activation: Activation, outcome: Outcome): Promise<
   );
   for (const row of open.filter(({ status }) => status !== "waiting")) await endStuck(activation, row, outcome);
   if (waits) revive(activation, waits, activation.stored.runs);
-  const base = { ...activation.context, joins: activation.inbox.length };
+  const base = { ...activation.context, joins: activation.joins };
   if (!waits) return { type: "restored", context: base, resume: "idle" };
   const parkDeadline = activation.deps.clock.now() + activation.deps.settings.parkedRunTtlMs;
   activation.deps.log.open(activation.conversationId, waits.runId, activation.lease.fence);
@@ -124,13 +126,16 @@ async function endStuck(activation: Activation, row: RunRow, { kind: status, cod
 async function endReplaced(activation: Activation, replaced: readonly RunRow[]): Promise<void> {
   if (replaced.length === 0) return;
   const endedAt = activation.deps.clock.now();
-  await activation.commit(() => ({
+  const inboxPut = replaced.flatMap((row) => (openerOf(activation, row) === undefined ? saidRow(activation, row) : []));
+  const done = await activation.commit(() => ({
+    inboxPut,
     runsChanged: replaced.map((row) => ({
       ...{ runId: row.runId, status: "superseded", failureCode: "SUPERSEDED", endedAt },
       // a follow-up that never came onto its stream: that stream has the end of the Run before it
       ...(openerOf(activation, row) === undefined ? {} : { generation: 0 }),
     })),
   }));
+  if (done) keepSaid(activation, inboxPut, done);
 }
 
 const opening = {
@@ -189,7 +194,7 @@ function revive(activation: Activation, row: RunRow, all: readonly RunRow[]): vo
 
 /** The inbox row that a follow-up is opened for; none: a Run request opened it. */
 function openerOf({ inbox }: Activation, row: RunRow): number | undefined {
-  return inbox.find(({ kind, body }) => kind !== "inject" && sameBytes(body, row.request))?.seq;
+  return inbox.find((waiting) => opensRun(waiting) && sameBytes(waiting.body, row.request))?.seq;
 }
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
