@@ -1,4 +1,4 @@
-import { createActor, type ActorRefFrom, type InspectionEvent } from "xstate";
+import { createActor, type ActorRefFrom } from "xstate";
 import type { conversationMachine, cursorRunMachine } from "@chartroom/machines";
 import type {
   Activation as StoredActivation,
@@ -34,6 +34,7 @@ import { faultText } from "../fault-text.ts";
 import type { LearnedWindows } from "../history/learned-windows.ts";
 import type { LiveRun } from "./live-run.ts";
 import { SerialQueue } from "../serial-queue.ts";
+import { Transitions } from "./transitions.ts";
 import { endWaiting } from "./waiting-end.ts";
 import { WireCheckpoint } from "../history/wire-checkpoint.ts";
 
@@ -74,9 +75,9 @@ export class Activation {
   readonly restored = deferred<boolean>();
   readonly actor: ConversationActor;
   readonly #writes: FencedWrites;
+  readonly #transitions: Transitions;
   readonly #learned: LearnedWindows;
   readonly #owner: ActivationOwner;
-  #value: StateValue = "restoring";
   // made when a Run needs them: most conversations in memory only rest
   #runs: Map<RunId, LiveRun> | undefined;
   #streams: Map<StreamId, ClientStream> | undefined;
@@ -113,6 +114,7 @@ export class Activation {
     this.parent = stored.parent;
     this.inbox = stored.inbox.filter((row) => row.state === "waiting");
     this.#writes = new FencedWrites(deps, stored.lease, stored.head, this);
+    this.#transitions = new Transitions(this, this.#writes.journal);
     this.actor = createActor(machine, {
       id: this.conversationId,
       clock: clock,
@@ -122,7 +124,7 @@ export class Activation {
         maxAttempts: deps.settings.maxAttempts,
         maxSteps: deps.settings.maxSteps,
       },
-      inspect: (event) => this.#inspect(event),
+      inspect: (event) => this.#transitions.inspect(event),
     });
   }
 
@@ -329,24 +331,14 @@ export class Activation {
 
   /** What is written while the stored state is being decoded leaves it as it is. */
   chartToWrite(): PersistedChart | undefined {
-    return this.#value === "restoring" ? undefined : this.chart();
+    return this.#transitions.value === "restoring" ? undefined : this.chart();
   }
 
   // -- the actor's own life
 
-  #inspect(event: InspectionEvent): void {
-    if (event.actorRef !== this.actor) return;
-    const { conversationId } = this;
-    const unhandled = unhandledIn(event);
-    if (unhandled) this.deps.events({ type: "chart.unhandled", conversationId, event: unhandled, state: this.#value });
-    if (event.type !== "@xstate.snapshot") return;
-    const { value: to, context } = event.snapshot as ReturnType<ConversationActor["getSnapshot"]>;
-    const from = this.#value;
-    this.#value = to;
-    const runId = (context.runId ?? null) as RunId | null;
-    this.#writes.journal.note({ runId, event: event.event, from, to, at: this.deps.clock.now() });
+  /** The chart took an event. */
+  moved(from: StateValue, to: StateValue): void {
     if (to === "idle" && from !== "idle") queueMicrotask(() => this.#rest(from));
-    this.deps.events({ type: "chart.transition", conversationId, runId, event: event.event.type, from, to });
   }
 
   /** After a Run the store learns that the conversation rests, with the last rows of the journal; no answer waits for it. */
@@ -394,11 +386,4 @@ export class Activation {
     queueMicrotask(() => this.#owner.released(this));
     this.#released?.resolve();
   }
-}
-
-/** The event that no transition of the chart takes; XState's own are none. */
-function unhandledIn(event: InspectionEvent): string | undefined {
-  const { type } = event;
-  if (type !== "@xstate.microstep" || event._transitions.length > 0) return undefined;
-  return event.event.type.startsWith("xstate.") ? undefined : event.event.type;
 }

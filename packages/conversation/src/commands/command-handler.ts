@@ -17,6 +17,7 @@ import type { Capacity } from "./capacity.ts";
 import { viewCommand } from "./command-view.ts";
 import { decide, type Decision } from "./decide.ts";
 import { failure } from "../failures.ts";
+import { ineffective } from "./ineffective.ts";
 import { openFollowUp } from "./follow-up.ts";
 import { inboxKey, urgencyOf } from "./inbox.ts";
 import { LiveRun } from "../activation/live-run.ts";
@@ -339,22 +340,5 @@ export class CommandHandler {
       );
     }
     return () => Promise.resolve({ kind: "acknowledged", conversationId });
-  }
-}
-
-/** Why an action that was only answered had no effect; `undefined` for those whose rule is to be answered. */
-function ineffective(action: Action, carrier: Carrier): string | undefined {
-  switch (action.kind) {
-    case "unsupported":
-      return `unsupported action ${action.name}`;
-    case "cancelSubagent":
-      return carrier === "B" ? "no such subagent" : "cancelSubagent on a stream of its own";
-    case "inject":
-      return carrier === "A" ? "inject on a stream of its own" : undefined;
-    case "resume":
-    case "summarize":
-      return carrier === "B" ? `${action.kind} on a live stream` : undefined;
-    default:
-      return undefined;
   }
 }
