@@ -29,9 +29,10 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   [`${LEASE}.stop: expiry !== undefined is true`]: NO_TIMER,
   [`${LEASE}.stop: !(error instanceof StoreError) is false`]:
     "an attempt on the database fails with a StoreError or not at all; anything else would be a fault of this file",
-  [`${RELATE}: relate: sameBytes(outline.bytes, chain.nodes.get(head)?.wireState) is false`]:
+  [`${RELATE}: relate: own !== undefined && sameBytes(outline.bytes, own.wireState) is false`]:
     "a shorter way for what nearly all bring: the head is the first candidate behind it too",
-  [`${RELATE}: relate: relation.kind === "continue" is true`]: "`shrunk` is read of `continue` alone",
+  [`${RELATE}: candidates.outline: result.ok is true`]:
+    "a state that cannot be read has no outline; the condition tells the type checker",
   [`${RELATE}: olderThanHead: from === undefined is false`]:
     "no node has the id undefined: the path is taken from its first node",
   "packages/store/src/activate.ts: a conversation without an owner is not free":

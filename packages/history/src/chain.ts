@@ -120,6 +120,6 @@ export function isOn(chain: Chain, head: CheckpointId | undefined, node: Checkpo
   return false;
 }
 
-function nodeOf(chain: Chain, id: CheckpointId | undefined): CheckpointNode | undefined {
+export function nodeOf(chain: Chain, id: CheckpointId | undefined): CheckpointNode | undefined {
   return id === undefined ? undefined : chain.nodes.get(id);
 }

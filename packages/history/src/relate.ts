@@ -1,5 +1,5 @@
 import type { BlobId, CheckpointId, CheckpointNode, UserMessage } from "@chartroom/domain";
-import { type Chain, isOn, pathTo } from "./chain.ts";
+import { type Chain, isOn, nodeOf, pathTo } from "./chain.ts";
 import { eventId, inputDigest } from "./ids.ts";
 import { type Outline, readState } from "./wire/state.ts";
 
@@ -31,18 +31,19 @@ export interface Said {
  */
 export function relate(outline: Outline, chain: Chain, head: CheckpointId | undefined, said: Said = {}): Relation {
   if (outline.empty) return head === undefined ? { kind: "new" } : olderThanHead(chain, head, undefined, said);
-  if (head === undefined) return { kind: "foreign" };
+  const own = nodeOf(chain, head);
   // what nearly all bring: the state that was made of the head, to the byte
-  if (sameBytes(outline.bytes, chain.nodes.get(head)?.wireState)) return olderThanHead(chain, head, head, said);
+  if (own !== undefined && sameBytes(outline.bytes, own.wireState)) return olderThanHead(chain, own.id, own.id, said);
   const shown = candidates(chain, head);
   const match =
     shown.find((candidate) => sameBytes(outline.bytes, candidate.node.wireState)) ??
     shown.find((candidate) => sameHistory(outline, candidate));
-  if (match !== undefined) return olderThanHead(chain, head, match.node.id, said);
-  const lost = shown.find((candidate) => isShrunk(outline, candidate));
-  if (lost === undefined) return { kind: "foreign" };
-  const relation = olderThanHead(chain, head, lost.node.id, said);
-  return relation.kind === "continue" ? { ...relation, shrunk: true } : relation;
+  const place = match ?? shown.find((candidate) => isShrunk(outline, candidate));
+  if (place === undefined) return { kind: "foreign" };
+  // the conversation was taken back to its root: the client goes back to what was left
+  if (own === undefined) return { kind: "rewind", base: place.node.id };
+  const relation = olderThanHead(chain, own.id, place.node.id, said);
+  return match === undefined && relation.kind === "continue" ? { ...relation, shrunk: true } : relation;
 }
 
 /** The relation of a client that stands at `from` (`undefined`: the root). */
@@ -85,7 +86,7 @@ interface Candidate {
 }
 
 /** Nodes with a state, the head's branch first, newest first. States are decoded when they are looked at. */
-function candidates(chain: Chain, head: CheckpointId): readonly Candidate[] {
+function candidates(chain: Chain, head: CheckpointId | undefined): readonly Candidate[] {
   const branch = pathTo(chain, head).toReversed();
   const onBranch = new Set(branch.map((node) => node.id));
   const others = [...chain.nodes.values()].toReversed().filter((node) => !onBranch.has(node.id));
