@@ -122,6 +122,13 @@ const found: Readonly<Record<string, readonly Step[]>> = {
       now({ type: "command", carrier: "A", what: "prewarm", stream: 2 }),
       now({ type: "command", carrier: "A", what: "resume", stream: 2 }),
     ],
+  "a Run that waited, and that another node takes up, begins at its first Step: what it said stays when nobody comes back":
+    [
+      now({ type: "message", carrier: "A", how: "asyncAnswer", stream: 0, attach: "before" }),
+      now({ type: "message", carrier: "A", how: "bare", stream: 5, attach: "before" }),
+      then({ type: "freeze" }),
+      then({ type: "inject", carrier: "B", kind: "system", stream: 3, twice: true }),
+    ],
 };
 
 describe("schedules that the soak found", () => {

@@ -6,19 +6,29 @@ import { runSchedule } from "./lifecycle/run-schedule.ts";
 import { schedule, type Step } from "./lifecycle/schedule.ts";
 import { soakDatabase } from "./wire/soak-database.ts";
 
-/**
- * Random schedules of the lifecycle for as long as it is told, each with a seed of its own that is printed with what it finds.
- * A fault is shown once per kind, with the shortest list of events; the exit code is 1 if there was any. `--wire`: on a server
- * behind sockets with a Postgres of its own, over both transports in turn, odd seeds over HTTP/2.
- */
+const HELP = `usage: npm run soak -- [--minutes N] [--events N] [--seed N] [--wire]
+
+  Random schedules of the lifecycle, each with a seed of its own that is printed with what it finds. A fault is shown once per
+  kind, with the shortest list of events; the exit code is 1 if there was any.
+
+  --minutes N  how long (10)
+  --events N   events of a schedule at least (40)
+  --seed N     the first seed; the next ones follow it
+  --wire       on a server behind sockets with a Postgres of its own, over both transports in turn, odd seeds over HTTP/2`;
+
 const { values } = parseArgs({
   options: {
     minutes: { type: "string", default: "10" },
     events: { type: "string", default: "40" },
     seed: { type: "string" },
     wire: { type: "boolean", default: false },
+    help: { type: "boolean", default: false },
   },
 });
+if (values.help) {
+  console.log(HELP);
+  process.exit(0);
+}
 const until = performance.now() + Number(values.minutes) * 60_000;
 const least = Number(values.events);
 let seed = Number(values.seed ?? Date.now() % 2 ** 31);

@@ -4,7 +4,7 @@ import type { Carrier } from "../../lifecycle/table.ts";
 import { hasEnded, type MemoryConversation } from "../../support/memory-conversation.ts";
 import { settings, type ServingNode } from "./node.ts";
 import type { Frame, Link } from "./sim-downlink.ts";
-import type { ClientStream, World } from "./world.ts";
+import type { ClientStream, Input, World } from "./world.ts";
 
 /** Ends of a transport that say nothing about its Run. */
 export const ofTransport: readonly FailureCode[] = [
@@ -113,6 +113,7 @@ export class Judge {
   event(event: DomainEvent, node: ServingNode): void {
     if (node !== this.#world.node) return;
     if (event.type === "chart.error" && !this.causes.has("store")) this.accuse(`chart error: ${event.message}`);
+    if (event.type === "history.related" && event.relation === "rewind") this.causes.add("rewind");
     if (event.type === "chart.unhandled") this.#world.unhandled(event.event, event.state);
   }
 
@@ -222,6 +223,13 @@ export class Judge {
 
   // -- the end of the schedule
 
+  /** Its Run was stopped, whether it had begun or not, and its client never went back. */
+  #wasStopped({ receipt, command }: Input): boolean {
+    if (receipt?.kind !== "run" || command === "summarize" || this.causes.has("rewind")) return false;
+    const run = this.#world.truth.conversation(this.#world.conversationId)?.runs.get(receipt.runId);
+    return run?.status === "cancelled" || run?.status === "superseded" || run?.failureCode === "PARK_EXPIRED";
+  }
+
   /** All has come to rest, and a last message was answered. */
   finale(): void {
     this.#final = true;
@@ -244,6 +252,7 @@ export class Judge {
         : input.carrier === "B" || input.command === "completion";
       const lasting = taken && kept;
       if (lasting && count === 0) this.accuse(`9: ${input.command} ${marker} was acknowledged and is lost`);
+      if (count === 0 && this.#wasStopped(input)) this.accuse(`9: ${input.command} ${marker} was said, and is lost`);
       if (count > 1 && !this.#world.sentAgain(input)) this.accuse(`9: ${marker} was applied ${count} times`);
     }
   }

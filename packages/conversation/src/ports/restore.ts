@@ -84,7 +84,7 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   const resume = known ? await resumePoint(activation, run, chart) : "preparing";
   await rememberEarlier(activation, run, resume === "modeling");
   // the Step in flight is made again: its number is counted when it begins
-  const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : context.step;
+  const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : base.step;
   return { type: "restored", context: { ...base, parkDeadline, step, attempt: 0 }, resume };
 }
 
