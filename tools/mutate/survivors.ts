@@ -2,9 +2,11 @@ const CHART = "machines/conversation.machine.ts";
 const RUN = "machines/cursor-run.machine.ts";
 const LOG = "packages/cluster/src/output-log.ts: LocalOutputLog";
 const RELATE = "packages/history/src/relate.ts";
+const CONTEXT = "packages/history/src/context.ts: sectionsOf";
 const LEASE = "packages/store/src/lease.ts: nodeLease";
 const NO_STATE = "without a stored context nothing is spread, and what is set besides is what a chart begins with";
 const ONLY_THESE = "the chart takes the action for these events alone; the condition tells the type checker";
+const ONLY_TEXT = "a part without a text has no section's name; the condition tells the type checker";
 const NO_TIMER = "a clock that is given no timer clears none; the condition tells the type checker";
 const NO_CHANNEL = "without a channel there is no Run, which is asked next; the condition tells the type checker";
 
@@ -35,6 +37,10 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
     "a state that cannot be read has no outline; the condition tells the type checker",
   [`${RELATE}: olderThanHead: from === undefined is false`]:
     "no node has the id undefined: the path is taken from its first node",
+  "packages/history/src/opening.ts: chooseEvent: without view.head !== undefined of view.head !== undefined && branchHas(chain, view.head, id)":
+    "nothing is on the branch of no head; the condition tells the type checker",
+  [`${CONTEXT}: part.type === "text" is true`]: ONLY_TEXT,
+  [`${CONTEXT}: without part.type === "text" of part.type === "text" && name !== undefined`]: ONLY_TEXT,
   "packages/store/src/activate.ts: a conversation without an owner is not free":
     "no node has the id null, so `not exists` finds none that lives; said for whoever reads the statement",
   "packages/store/src/parts/inbox.ts: applied is written without the fence":

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { contextParts } from "./context.ts";
-import { Conversation, parts, runOf, section, userMessage } from "./samples.ts";
+import { contextParts, sectionsOf } from "./context.ts";
+import { Conversation, parts, record, runOf, said, section, userMessage } from "./samples.ts";
+import { appendStep } from "./step.ts";
 import type { ContextSection } from "./context.ts";
 
 let turns = 0;
@@ -51,4 +52,20 @@ test("a section that is gone is said to be empty, once; a client that says nothi
 
 test("no sections on a branch without context is nothing to write", () => {
   expect(contextParts(new Map(), [])).toBeUndefined();
+});
+
+test("the first context says what it is, a later one that it replaces", () => {
+  const intro = (known: readonly (readonly [string, string])[]) =>
+    contextParts(new Map(known), [section("git", "a")])?.[0];
+  expect(intro([])).toMatchObject({ text: expect.stringContaining("the machine and the workspace") });
+  expect(intro([["git", "b"]])).toMatchObject({ text: expect.stringContaining("Changed since then") });
+});
+
+test("the sections of a stored context are read back; nothing else is one", () => {
+  const chat = new Conversation();
+  const context = [section("git", "clean"), section("rules", "be brief")];
+  const run = runOf("r");
+  chat.open({ runId: run, input: { message: userMessage("go", "m"), parts: parts("go") }, context });
+  chat.commit(appendStep(chat.place(run), record(run, 1, [said("Done.")])));
+  expect(chat.view.messages.map(sectionsOf)).toEqual([context, [], []]);
 });

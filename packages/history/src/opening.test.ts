@@ -56,6 +56,13 @@ describe("a turn", () => {
     expect(JSON.stringify(chat.view.messages).startsWith(before)).toBe(true);
   });
 
+  test.each([[undefined], [""]])("where the runtime has nothing to tell (%j), nothing stands for it", (runtime) => {
+    const chat = new Conversation();
+    const input = { message: userMessage("one", "m1"), parts: parts("one") };
+    chat.open({ runId: runOf("r"), input, ...(runtime === undefined ? {} : { runtime }) });
+    expect(chat.view.messages.map(({ origin }) => origin)).toEqual(["user"]);
+  });
+
   test("HI-13 edit message 2 of 5, then again: branches at 2, the cancelled ones not in the prompt, anchors right", () => {
     const chat = new Conversation();
     const bases = [];
@@ -116,6 +123,22 @@ describe("a turn", () => {
     chat.open({ runId: runOf("q2"), input: { message: userMessage("d", "q-d"), parts: parts("d") }, prepend });
     expect(spoken(chat)).toEqual(["a", "b", "c", "d"]);
   });
+
+  test("a queued message that was said on another branch is said again as another use of it", () => {
+    const chat = new Conversation();
+    const prepend = [{ message: userMessage("a", "q-a"), parts: parts("a") }];
+    const rowOfA = () => chat.view.messages[0]?.id;
+    chat.open({ runId: runOf("q"), input: { message: userMessage("b", "q-b"), parts: parts("b") }, prepend });
+    const first = rowOfA();
+    chat.moveTo(undefined);
+    chat.open({ runId: runOf("q2"), input: { message: userMessage("c", "q-c"), parts: parts("c") }, prepend });
+    expect(spoken(chat)).toEqual(["a", "c"]);
+    expect(rowOfA()).not.toBe(first);
+    // by itself it opens a turn that does not stand yet
+    chat.moveTo(undefined);
+    expect(say(chat, "a", "q-a").opening.kind).toBe("opened");
+    expect(spoken(chat)).toEqual(["a"]);
+  });
 });
 
 describe("what joins a running turn", () => {
@@ -141,6 +164,7 @@ describe("what joins a running turn", () => {
       ["inject-context:i1", "user"],
       ["inject-context:i2", "runtime"],
     ]);
+    expect(openCompletion(chat.place(run), done, "subagent done")).toEqual({ messages: [], node: undefined });
     expect(chat.view.messages.filter(isContext)).toHaveLength(1);
   });
 
