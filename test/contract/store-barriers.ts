@@ -403,21 +403,28 @@ export function barriers(adapter: () => StoreAdapter): void {
       expect(await store.run(taken.lease, { requestId: request, generation: 5 })).toBeUndefined();
     });
 
-    it("comes with the activation while it has not ended, oldest first, and of the ended ones the last to end", async () => {
+    it("comes with the activation while it has not ended, oldest first; of the ended ones the last, and those that ended since the oldest of the others was accepted", async () => {
       const { store } = await adapter().node();
       const id = fresh("c");
       const held = await take(store, id);
       const run = (name: string, more: Partial<RunRow>): RunRow => runRow(`${id}-${name}`, more);
-      await write(store, held, {
-        runsOpened: [
-          run("1", { status: "completed", endedAt: 30 }),
-          run("2", { status: "failed", endedAt: 40 }),
-          run("3", { status: "superseded", endedAt: 35 }),
-          run("4", { status: "running" }),
-          run("5", { status: "waiting" }),
-        ],
+      const names = async (): Promise<readonly string[]> =>
+        (await take(store, id)).runs.map(({ runId }) => runId.slice(id.length + 1));
+      const [first, second, third] = [
+        run("1", { status: "completed", endedAt: 30 }),
+        run("2", { status: "failed", endedAt: 40 }),
+        run("3", { status: "superseded", endedAt: 35 }),
+      ];
+      await write(store, held, { runsOpened: [first, second, third] });
+      expect(await names()).toEqual(["2"]);
+      await write(store, await take(store, id), {
+        runsOpened: [run("4", { status: "running", acceptedAt: 35 }), run("5", { status: "waiting", acceptedAt: 50 })],
       });
-      expect((await take(store, id)).runs.map(({ runId }) => runId)).toEqual([`${id}-4`, `${id}-5`, `${id}-2`]);
+      expect(await names()).toEqual(["4", "5", "2", "3"]);
+      await write(store, await take(store, id), {
+        runsChanged: [{ runId: `${id}-4` as RunId, status: "completed", endedAt: 60 }],
+      });
+      expect(await names()).toEqual(["5", "4"]);
     });
   });
 

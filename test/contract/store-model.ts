@@ -106,7 +106,8 @@ export class ConversationModel {
     const ended = this.runs
       .filter((run) => !open.includes(run))
       .toSorted((a, b) => (b.endedAt ?? -1) - (a.endedAt ?? -1) || this.runs.indexOf(b) - this.runs.indexOf(a));
-    return [...open, ...ended.slice(0, 1)];
+    const since = Math.min(...open.map(({ acceptedAt }) => acceptedAt));
+    return [...open, ...ended.filter((run, at) => at === 0 || (run.endedAt ?? -1) >= since)];
   }
 
   /** Messages from the root to a node; `undefined` when one of them is missing. */

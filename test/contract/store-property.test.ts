@@ -88,7 +88,7 @@ const plan = fc.record(
     checkpoints: some(node),
     checkpointDelivered: some(few("k", 5)),
     anchors: some(fc.tuple(few("i", 2), few("e", 2), fc.option(few("k", 2), { nil: undefined }))),
-    runsOpened: some(fc.tuple(few("r"), runFields)),
+    runsOpened: some(fc.tuple(few("r"), runFields, fc.integer({ min: 1, max: 5 }))),
     runsChanged: fc.uniqueArray(fc.tuple(few("r"), runFields), { selector: ([id]) => id, minLength: 1, maxLength: 4 }),
     callsOpened: some(few("t")),
     callDeadlines: fc.uniqueArray(fc.tuple(few("t"), fc.nat(99)), { selector: ([id]) => id, minLength: 1 }),
@@ -122,7 +122,11 @@ function toBarrier(id: string, raw: Plan, seqs: ReadonlyMap<string, number>): Ba
         base: base as CheckpointId | undefined,
       })),
     }),
-    ...(raw.runsOpened && { runsOpened: raw.runsOpened.map(([name, more]) => runRow(own(name), withoutNone(more))) }),
+    ...(raw.runsOpened && {
+      runsOpened: raw.runsOpened.map(([name, more, acceptedAt]) =>
+        runRow(own(name), { acceptedAt, ...withoutNone(more) }),
+      ),
+    }),
     ...(raw.runsChanged && {
       runsChanged: raw.runsChanged.map(([name, more]) => ({ ...more, runId: own(name) as RunId })),
     }),

@@ -129,6 +129,16 @@ const found: Readonly<Record<string, readonly Step[]>> = {
       then({ type: "freeze" }),
       then({ type: "inject", carrier: "B", kind: "system", stream: 3, twice: true }),
     ],
+  "a message that waited when its node was lost knows all that ended meanwhile: it goes back behind none of it": [
+    then({ type: "completion", carrier: "A", again: true, stream: 5 }),
+    now({ type: "blobs", acknowledged: false }),
+    now({ type: "model", says: "finish" }),
+    now({ type: "message", carrier: "A", how: "bare", stream: 1, attach: "before" }),
+    now({ type: "message", carrier: "A", how: "bare", stream: 5, attach: "before" }),
+    now({ type: "blobs", acknowledged: true }),
+    then({ type: "message", carrier: "A", how: "asyncAnswer", stream: 5, attach: "before" }),
+    then({ type: "freeze" }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

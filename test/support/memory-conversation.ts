@@ -99,11 +99,14 @@ export class MemoryConversation {
   /** Those that have not ended, oldest first, and of the others the last to end. */
   activationRuns(): readonly RunRow[] {
     const all = [...this.runs.values()];
-    const [last] = all
+    const open = all.filter((run) => !hasEnded(run));
+    const endOf = ({ endedAt = -1 }: RunRow): number => endedAt;
+    const ended = all
       .filter(hasEnded)
       .toReversed()
-      .toSorted((a, b) => (b.endedAt ?? -1) - (a.endedAt ?? -1));
-    return [...all.filter((run) => !hasEnded(run)), ...(last ? [last] : [])];
+      .toSorted((a, b) => endOf(b) - endOf(a));
+    const since = Math.min(...open.map(({ acceptedAt }) => acceptedAt));
+    return [...open, ...ended.filter((run, at) => at === 0 || endOf(run) >= since)];
   }
 
   view(): ConversationView {

@@ -37,7 +37,7 @@ export interface Activation {
   readonly chart: PersistedChart | undefined;
   readonly head: CheckpointId | undefined;
   readonly parent: ParentConversationRef | undefined;
-  /** Runs that have not ended, oldest first, and the newest ended one. */
+  /** Runs that have not ended, oldest first; then, newest first, the last that ended and those that did so since the oldest of them was accepted. */
   readonly runs: readonly RunRow[];
   /** Rows not yet taken, by `seq`. */
   readonly inbox: readonly InboxRow[];

@@ -111,7 +111,10 @@ async function complete(sql: Sql, lease: Lease, taken: Taken): Promise<Activatio
       select * from run where conversation_id = ${id} and status in ('waiting', 'running') order by seq`,
     sql<(typeof run.$inferSelect)[]>`
       select * from run where conversation_id = ${id} and status not in ('waiting', 'running')
-      order by ended_at desc nulls last, seq desc nulls last limit 1`,
+      order by ended_at desc nulls last, seq desc nulls last
+      limit greatest(1, (
+        select count(*) from run where conversation_id = ${id} and status not in ('waiting', 'running') and ended_at >= (
+          select min(accepted_at) from run where conversation_id = ${id} and status in ('waiting', 'running'))))`,
     sql<(typeof inbox.$inferSelect)[]>`
       select * from inbox where conversation_id = ${id} order by seq`,
   ]);

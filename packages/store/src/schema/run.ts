@@ -51,7 +51,7 @@ export const run = snakeCase.table(
     finalHead: text().$type<CheckpointId>(),
   },
   (t) => [
-    // activation reads the Runs that have not ended and the newest that has, however many there are
+    // activation reads the Runs that have not ended and those that ended last, however many there are
     index("run_open")
       .on(t.conversationId, t.seq)
       .where(sql`${t.status} in ('waiting', 'running')`),
