@@ -119,6 +119,23 @@ describe("a message between the end of a turn and the end of its stream (LC-08)"
   });
 });
 
+describe("a stream that is asked for again after its end (TR-05)", () => {
+  test("where it is remembered: as it was said, piece by piece, with what it cost", async ({ node }) => {
+    const { client } = openRoom(node.store, scriptedModels(say("One ", "by ", "one.")));
+    const person = client();
+    const stream = await person.stream().attach();
+    await stream.send(person.runRequest("Count"));
+    await stream.downlink.ended();
+    const said = ({ messages }: RoomStream["downlink"]) =>
+      messages.filter(({ message }) => message.case === "interactionUpdate");
+    const first = said(stream.downlink);
+    expect(stream.downlink.kinds.filter((kind) => kind === "interactionUpdate.textDelta")).toHaveLength(3);
+    const again = await stream.reattach();
+    await again.ended();
+    expect(said(again)).toEqual(first);
+  });
+});
+
 describe("capacity", () => {
   test("full of active Runs: refused before any work; the oldest parked Run makes room (TR-08)", async ({ node }) => {
     const models = scriptedModels(hang(["Busy"]));

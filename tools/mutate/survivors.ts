@@ -24,6 +24,8 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   [`${RUN}: action noteParkAgain: without attached: false #2`]: ONLY_THESE,
   'packages/conversation/src/commands/decide.ts: decideRequest: decision.kind === "wait" is true':
     "`supersede` is read of a decision to wait alone",
+  "packages/conversation/src/ports/close-run.ts: closeRun: without run.left.resolve(true);":
+    "the chart leaves a Run in the step in which it has ended, without an await between: no command finds it ended and current",
   [`${LOG}.close: without !channel of !channel || !run`]: NO_CHANNEL,
   [`${LOG}.subscribe: without !channel of !channel || !run`]: NO_CHANNEL,
   [`${LEASE}.renew: expiry !== undefined is true`]: NO_TIMER,
