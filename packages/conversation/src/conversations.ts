@@ -104,7 +104,9 @@ export class ConversationService implements Conversations {
     // what comes on a live stream is for a Run that may still end
     if (this.#draining && carrier === "A") return { kind: "refused", failure: failure("DRAINING") };
     if (this.#draining && !live) return { kind: "dropped", reason: "the server is stopping" };
-    if (live && message.kind === "action") return this.#handler.handle(live, envelope);
+    if (live && message.kind === "action") {
+      return this.#handler.handle(live, envelope, live.deliveries.heardAt(this.#deps.clock.now()));
+    }
     const named = message.kind === "action" ? undefined : message.request.conversationId;
     const conversationId =
       named ?? (await this.#deps.store.binding(principal.member, generation.requestId))?.conversationId;
@@ -113,6 +115,9 @@ export class ConversationService implements Conversations {
         ? { kind: "dropped", reason: "no Run on this stream" }
         : { kind: "refused", failure: failure("INVALID_REQUEST", "The request names no conversation.") };
     const starts = carrier === "A";
+    // what is delivered while the store is asked was not known to who sent this
+    const before = this.registry.find(conversationId);
+    const heard = before?.deliveries.heardAt(this.#deps.clock.now()) ?? 0;
     const parent = starts ? await this.#parentOf(envelope) : undefined;
     // side by side: the gateway has found no conflict, so that the activation of a refused request is the rarest of races
     const [refusal, found] = await Promise.all([
@@ -128,7 +133,7 @@ export class ConversationService implements Conversations {
       return starts || found.failure.retryable
         ? { kind: "refused", failure: found.failure }
         : { kind: "dropped", reason: "the conversation is not here" };
-    return this.#handler.handle(found.activation, envelope);
+    return this.#handler.handle(found.activation, envelope, found.activation === before ? heard : 0);
   }
 
   attach(principal: Principal, generation: Generation, downlink: Downlink): Promise<AttachReceipt> {

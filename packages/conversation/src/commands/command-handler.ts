@@ -40,9 +40,11 @@ export class CommandHandler {
     this.#streams = streams;
   }
 
-  /** The receipt is given after the write that it depends on; later commands do not wait for that. */
-  async handle(activation: Activation, envelope: CommandEnvelope): Promise<Receipt> {
-    const heard = activation.deliveries.heardAt(activation.deps.clock.now());
+  /**
+   * The receipt is given after the write that it depends on; later commands do not wait for that. `heard`: how many of the
+   * activation's deliveries its client knew when it came.
+   */
+  async handle(activation: Activation, envelope: CommandEnvelope, heard: number): Promise<Receipt> {
     const later = await activation.intake.run(() => this.#decide(activation, envelope, heard));
     return later();
   }

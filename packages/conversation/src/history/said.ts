@@ -39,8 +39,9 @@ export function keepSaid({ inbox }: Activation, rows: readonly InboxPut[], done:
 }
 
 /**
- * What Runs said that waited and did not begin, before what opens this one. The same message that comes again is said by its
- * own Run; a client that goes back to before has taken it back.
+ * What Runs said that waited and did not begin, and that were asked for before this one (ids of Runs rise with time, UUIDv7):
+ * it comes before what opens this one. The same message that comes again is said by its own Run; a client that goes back to
+ * before has taken it back.
  */
 export async function saidRows(
   activation: Activation,
@@ -51,7 +52,7 @@ export async function saidRows(
   // a Run whose place this one took in the last moment is still on its way there
   await activation.written();
   const rows: Barrier[] = [];
-  for (const row of activation.inbox.filter(({ kind }) => kind === "run"))
+  for (const row of activation.inbox.filter(({ kind, runId }) => kind === "run" && (runId ?? "") < run.row.runId))
     rows.push(...(await said(activation, run, row, relation, client)));
   return rows;
 }

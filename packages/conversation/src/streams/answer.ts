@@ -1,6 +1,6 @@
 import type { Downlink, RunId, RunRow } from "@chartroom/domain";
 import type { Activation } from "../activation/activation.ts";
-import { giveBlobs } from "./blob-giver.ts";
+import { type Given, giveBlobs } from "./blob-giver.ts";
 import { recallHead } from "./checkpoint-publisher.ts";
 import type { ClientStream } from "./client-stream.ts";
 import { failure, terminalOf } from "../failures.ts";
@@ -35,9 +35,11 @@ export async function answerFromStore(
   const own = activation.history.view.messages.filter((message) => message.runId === runId);
   for (const { frames } of rebuildMessages(activation, own, calls, plainScope(activation, runId)))
     for (const frame of frames) stream.writeDirect(frame);
-  await giveHead(activation, row, stream, state);
+  const head = await giveHead(activation, row, stream, state);
   if (!stream.attached) return;
   if (!activation.speaks()) return stream.drop();
+  // all of it comes with the next retry
+  if (head === "unread") return stream.terminal({ kind: "error", failure: failure("STORE_UNAVAILABLE") });
   if (row.status === "completed") stream.writeDirect(codec.update({ kind: "turnEnded", usage: {} }));
   if (!row.delivered) {
     if (live) live.row = { ...live.row, delivered: true };
@@ -68,14 +70,21 @@ function replay(activation: Activation, { row }: LiveRun, stream: ClientStream):
 }
 
 /** The Run's last checkpoint, while it is the head: its blobs first, then, when they are acknowledged, the update. */
-async function giveHead(activation: Activation, row: RunRow, stream: ClientStream, brought: Uint8Array): Promise<void> {
+async function giveHead(
+  activation: Activation,
+  row: RunRow,
+  stream: ClientStream,
+  brought: Uint8Array,
+): Promise<Given> {
   const { history, deps } = activation;
   const node = row.finalHead && history.chain.nodes.get(row.finalHead);
-  if (!node?.wireState || history.view.head !== node.id) return;
+  if (!node?.wireState || history.view.head !== node.id) return "given";
   if (!node.delivered) {
     await recallHead(activation, brought);
-    if (!(await giveBlobs(activation, stream))) return;
+    const given = await giveBlobs(activation, stream);
+    if (given !== "given") return given;
   }
   stream.writeDirect(deps.codec.checkpoint(node.wireState));
   if (!node.delivered) activation.delivered(node.id);
+  return "given";
 }

@@ -9,32 +9,42 @@ const BATCH = 128;
 /** So many bytes are written without looking at what else there is to do. */
 const SLICE = 256 * 1024;
 
+/** `unread`: the store did not give them, or not in time. */
+export type Given = "given" | "unacknowledged" | "unread";
+
 /**
  * Writes the blobs that the client lacks, each at most once per stream, as fast as its transport takes them and behind all
- * else that waits for it. `false`: not all were acknowledged within the bound. Writing goes on, and later acknowledgements
- * count for the next time.
+ * else that waits for it; the bound is for all of it. Writing goes on behind it, and later acknowledgements count for the next
+ * time.
  */
-export async function giveBlobs(activation: Activation, stream: ClientStream): Promise<boolean> {
+export async function giveBlobs(activation: Activation, stream: ClientStream): Promise<Given> {
   const { clock, settings } = activation.deps;
-  const given = writeLacking(activation, stream).catch(() => false);
-  const { promise: late, resolve } = Promise.withResolvers<boolean>();
-  const timer = clock.setTimeout(() => resolve(false), settings.ackMs);
-  const acknowledged = await Promise.race([given, late]);
+  const reading = { now: false };
+  const given = writeLacking(activation, stream, reading).then(
+    (all): Given => (all ? "given" : "unacknowledged"),
+    (): Given => "unread",
+  );
+  const { promise: late, resolve } = Promise.withResolvers<Given>();
+  const timer = clock.setTimeout(() => resolve(reading.now ? "unread" : "unacknowledged"), settings.ackMs);
+  const end = await Promise.race([given, late]);
   clock.clearTimeout(timer);
-  return acknowledged;
+  return end;
 }
 
-async function writeLacking(activation: Activation, stream: ClientStream): Promise<boolean> {
+/** `reading.now`: it waits for the store. */
+async function writeLacking(activation: Activation, stream: ClientStream, reading: { now: boolean }): Promise<boolean> {
   const { wire, deps } = activation;
   const wanted = [...wire.lacking];
   const taken: Promise<boolean>[] = [];
   let written = 0;
   for (let at = 0; at < wanted.length; at += BATCH) {
     const batch = wanted.slice(at, at + BATCH);
+    reading.now = true;
     const data = await dataOf(
       activation,
       batch.filter((id) => stream.acknowledgement(id) === undefined),
     );
+    reading.now = false;
     for (const id of batch) {
       const blob = data.get(id);
       if (blob === undefined) {

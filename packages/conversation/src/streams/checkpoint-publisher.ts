@@ -123,7 +123,7 @@ async function publish(activation: Activation, run: LiveRun, state: Uint8Array, 
   const stream = run.attached;
   if (!stream?.attached) return false;
   stream.offered = head;
-  if (!(await giveBlobs(activation, stream)) || !stream.attached) return false;
+  if ((await giveBlobs(activation, stream)) !== "given" || !stream.attached) return false;
   activation.wire.given = state;
   activation.append(run, "checkpoint", activation.deps.codec.checkpoint(state), { checkpoint: head });
   run.logged = head;
