@@ -17,7 +17,7 @@ const TURN_ENDED = `  if (outcome.kind === "completed")
 `;
 const CLOSES = `  log.close(activation.conversationId, runId, terminalOf(outcome, run.failureDetail), clock.now(), next?.row.runId);
 `;
-const ACKNOWLEDGED = `  if (!(await giveBlobs(activation, stream)) || !stream.attached) return false;
+const ACKNOWLEDGED = `  if ((await giveBlobs(activation, stream)) !== "given" || !stream.attached) return false;
 `;
 const UPDATE = `  activation.append(run, "checkpoint", activation.deps.codec.checkpoint(state), { checkpoint: head });
 `;

@@ -8,6 +8,8 @@ const NO_STATE = "without a stored context nothing is spread, and what is set be
 const ONLY_THESE = "the chart takes the action for these events alone; the condition tells the type checker";
 const ONLY_TEXT = "a part without a text has no section's name; the condition tells the type checker";
 const NO_TIMER = "a clock that is given no timer clears none; the condition tells the type checker";
+const STORE_FAILS =
+  "an attempt on the database fails with a StoreError or not at all; anything else would be a fault of this file";
 const NO_CHANNEL = "without a channel there is no Run, which is asked next; the condition tells the type checker";
 
 /**
@@ -31,8 +33,8 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   [`${LEASE}.renew: expiry !== undefined is true`]: NO_TIMER,
   [`${LEASE}.stop: renewal !== undefined is true`]: NO_TIMER,
   [`${LEASE}.stop: expiry !== undefined is true`]: NO_TIMER,
-  [`${LEASE}.stop: !(error instanceof StoreError) is false`]:
-    "an attempt on the database fails with a StoreError or not at all; anything else would be a fault of this file",
+  [`${LEASE}.stop: !(error instanceof StoreError) is false`]: STORE_FAILS,
+  [`${LEASE}.stop: error instanceof StoreError is true`]: STORE_FAILS,
   [`${RELATE}: relate: own !== undefined && sameBytes(outline.bytes, own.wireState) is false`]:
     "a shorter way for what nearly all bring: the head is the first candidate behind it too",
   [`${RELATE}: candidates.outline: result.ok is true`]:

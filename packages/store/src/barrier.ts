@@ -26,7 +26,7 @@ export function changeRun(row: RunRow, change: RunChange): RunRow {
   return {
     ...rest,
     delivered: row.delivered || delivered,
-    ...(parkDeadline === undefined || parkDeadline === 0 ? {} : { parkDeadline }),
+    ...(parkDeadline ? { parkDeadline } : {}),
     ...(code === undefined ? {} : { failureCode: code }),
     ...(end === undefined ? {} : { endedAt: end }),
   };
