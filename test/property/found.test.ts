@@ -186,6 +186,22 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     now({ type: "store", does: "hold" }),
     now({ type: "time", ms: 61000 }),
   ],
+  "what waits in the inbox opens its Run behind the command that is being decided, not in the middle of it": [
+    now({ type: "message", carrier: "A", how: "userMessage", stream: 3, attach: "before" }),
+    now({ type: "model", says: "ask" }),
+    then({ type: "blobs", acknowledged: false }),
+    then({ type: "message", carrier: "B", how: "startPlan", stream: 5, attach: "before" }),
+    now({ type: "completion", carrier: "A", again: true, stream: 1 }),
+    then({ type: "model", says: "finish" }),
+    now({ type: "inject", carrier: "B", kind: "user", stream: 0, twice: false }),
+    then({ type: "again", carrier: "A", input: 1, stream: 3, original: true, attach: "after" }),
+    now({ type: "late", which: 2 }),
+    now({ type: "message", carrier: "B", how: "bare", stream: 0, attach: "before" }),
+    now({ type: "store", does: "hold" }),
+    now({ type: "completion", carrier: "A", again: false, stream: 0 }),
+    now({ type: "again", carrier: "A", input: 4, stream: 4, original: true, attach: "never" }),
+    now({ type: "time", ms: 61000 }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

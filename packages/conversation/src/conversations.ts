@@ -20,6 +20,7 @@ import type {
 import type { Activation } from "./activation/activation.ts";
 import { Capacity } from "./commands/capacity.ts";
 import { CommandHandler } from "./commands/command-handler.ts";
+import { opensRun } from "./commands/inbox.ts";
 import type { ConversationDeps } from "./deps.ts";
 import { failure, isUnavailable } from "./failures.ts";
 import { Registry } from "./activation/registry.ts";
@@ -46,7 +47,14 @@ export class ConversationService implements Conversations {
     this.#deps = deps;
     this.registry = new Registry(deps, {
       activated: (activation) => void activation.restored.promise.then(() => this.#countRestored(activation)),
-      rests: (activation) => activation.beside("opening from the inbox", this.#handler.openWaiting(activation)),
+      rests: (activation) => {
+        // one command after the other: what is being decided counts on a conversation that stays at rest
+        if (activation.inbox.some(opensRun))
+          activation.beside(
+            "opening from the inbox",
+            activation.intake.run(() => this.#handler.openWaiting(activation)),
+          );
+      },
       released: (activation) => {
         for (const run of activation.runs.values()) run.release();
         this.#streams.forget(activation);

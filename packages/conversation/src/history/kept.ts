@@ -6,6 +6,7 @@ import { fetchContent, keepPrefetched, messagesOf } from "../commands/message-co
 import { type ClientBlobs, hasBegun, takeClientState } from "./client-state.ts";
 import { broughtContext, compileRun } from "./compile.ts";
 import { openerTaken, openingRows } from "./opening.ts";
+import { related } from "./related.ts";
 import { saidRows, says } from "./said.ts";
 
 const NOBODY: ClientBlobs = { get: () => Promise.resolve(undefined) };
@@ -42,5 +43,11 @@ export async function keepRequest(activation: Activation, run: LiveRun): Promise
   const rows = await openingRows(activation, run, context);
   run.opened = true;
   const { head } = activation.history.view;
-  return mergeBarriers(taken.barrier, ...before, ...rows, head ? { head } : {});
+  return mergeBarriers(
+    taken.barrier,
+    related(activation, run, taken.relation),
+    ...before,
+    ...rows,
+    head ? { head } : {},
+  );
 }

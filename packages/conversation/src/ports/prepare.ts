@@ -9,6 +9,7 @@ import type { LiveRun } from "../activation/live-run.ts";
 import { fetchContent, keepPrefetched, messagesOf } from "../commands/message-content.ts";
 import { mergeBarriers } from "../activation/merge-barriers.ts";
 import { openerTaken, openingRows } from "../history/opening.ts";
+import { related } from "../history/related.ts";
 import { saidRows } from "../history/said.ts";
 import type { PortCall } from "./port.ts";
 
@@ -39,11 +40,10 @@ async function prepareRun({ activation, run, signal, send }: PortCall): Promise<
   const taken = begun ? stands("continue") : await takeClientState(activation, run, client);
   if (!taken.ok) return fail(taken.code);
   const { relation } = taken;
-  deps.events({ type: "history.related", conversationId: activation.conversationId, runId, relation });
   run.compiled = compileRun(activation, run, context);
   const barriers: Barrier[] = [
     taken.barrier,
-    { trace: { traceId: run.row.traceId, runId, attributes: { "history.relation": relation } } },
+    related(activation, run, relation),
     ...(begun ? [] : await saidRows(activation, run, relation, client)),
     ...(begun ? [] : await openingRows(activation, run, context)),
     openerTaken(activation, run),
