@@ -26,8 +26,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   [`${RUN}: action noteParkAgain: without attached: false #2`]: ONLY_THESE,
   'packages/conversation/src/commands/decide.ts: decideRequest: decision.kind === "wait" is true':
     "`supersede` is read of a decision to wait alone",
-  "packages/conversation/src/ports/close-run.ts: closeRun: without run.left.resolve(true);":
-    "the chart leaves a Run in the step in which it has ended, without an await between: no command finds it ended and current",
   [`${LOG}.close: without !channel of !channel || !run`]: NO_CHANNEL,
   [`${LOG}.subscribe: without !channel of !channel || !run`]: NO_CHANNEL,
   [`${LEASE}.renew: expiry !== undefined is true`]: NO_TIMER,
@@ -37,6 +35,10 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   [`${LEASE}.stop: error instanceof StoreError is true`]: STORE_FAILS,
   [`${RELATE}: relate: own !== undefined && sameBytes(outline.bytes, own.wireState) is false`]:
     "a shorter way for what nearly all bring: the head is the first candidate behind it too",
+  [`${RELATE}: candidates: wireState === undefined is false`]:
+    "a node without a state has no outline, and nothing is the same as it: it is not looked at sooner",
+  [`${RELATE}: candidates.outline: read === undefined is true`]:
+    "a shorter way: a state is decoded once, however often it is compared",
   [`${RELATE}: candidates.outline: result.ok is true`]:
     "a state that cannot be read has no outline; the condition tells the type checker",
   [`${RELATE}: olderThanHead: from === undefined is false`]:

@@ -372,7 +372,6 @@ export class Activation {
       run.board?.dispose();
       run.accepted.resolve(false);
       run.stopped.resolve(false);
-      run.left.resolve(false);
       // a node that was robbed of the conversation says nothing; one that cannot reach its store says so
       if (release === "fence-lost" || !this.deps.holdsLease()) run.attached?.drop();
       else run.attached?.terminal({ kind: "error", failure: failure("STORE_UNAVAILABLE") });

@@ -70,8 +70,6 @@ export class LiveRun {
   knownContext: RequestContext | undefined;
   /** Resolves when the Run's outcome is in the store, or never will be. */
   readonly stopped: Deferred<boolean> = deferred<boolean>();
-  /** Resolves when the conversation has left the Run behind. */
-  readonly left: Deferred<boolean> = deferred<boolean>();
   /** Resolves when the Run is durable (`true`), or will never be. */
   readonly accepted: Deferred<boolean> = deferred<boolean>();
   attached: ClientStream | undefined;

@@ -55,9 +55,6 @@ export class CommandHandler {
     if (!request) return () => Promise.resolve({ kind: "dropped", reason: "no Run on this stream" });
     if (envelope.message.kind === "prewarm") return () => Promise.resolve({ kind: "acknowledged", conversationId });
     const { action } = request;
-    // its client has the terminal: what comes now comes after that Run
-    const leaving = activation.currentRun;
-    if (leaving?.ended) await leaving.left.promise;
     const view = await viewCommand(activation, envelope, action);
     const decision = decide(action, envelope.carrier, request.wireRunId, view);
     if (!STOPS.has(decision.kind)) await settleResolutions(activation, action);

@@ -31,8 +31,8 @@ export async function closeRun({ activation, run, send }: PortCall): Promise<voi
   // with the barrier at which the conversation comes to rest, or the next Run begins
   if (delivered) activation.runDelivered(runId);
   run.row = { ...run.row, delivered };
+  // in the step in which the client got the terminal: what comes from it now comes after this Run
   send({ type: "run.closed", runId });
-  run.left.resolve(true);
 }
 
 /** What came in last opens the next Run; `false`: the activation is over. */
