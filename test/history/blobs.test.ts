@@ -6,7 +6,7 @@ import { test } from "./support/database.ts";
 import type { FakeDownlink, ServerMessage } from "../support/fake-downlink.ts";
 import { ManualClock } from "../support/gateway/manual-clock.ts";
 import { mortalStore } from "../support/mortal-store.ts";
-import { ada, openRoom, type RoomStream } from "../support/room.ts";
+import { ada, openRoom, type RoomStream, setBlobResult } from "../support/room.ts";
 import { type Answer, call, hang, say } from "../support/scripted-provider.ts";
 import { eventually } from "../support/turn.ts";
 import { Chat } from "./support/chat.ts";
@@ -33,8 +33,7 @@ const isAfter = ({ message }: ServerMessage): boolean =>
   message.value.message.case === "textDelta" &&
   message.value.message.value.text === "After.";
 
-const acknowledge = (stream: RoomStream, id: number) =>
-  stream.send({ message: { case: "kvClientMessage", value: { id, message: { case: "setBlobResult", value: {} } } } });
+const acknowledge = (stream: RoomStream, id: number) => stream.send(setBlobResult(id));
 
 describe("LO-01 39 MB in 9,000 blobs", () => {
   test("acknowledged 20 s late: each is sent once, late acknowledgements count, deltas wait for none of them", async ({

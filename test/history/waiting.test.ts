@@ -1,6 +1,7 @@
-import type { ConversationStore } from "@chartroom/domain";
+import type { Clock, ConversationStore } from "@chartroom/domain";
 import { agent, fromBinary } from "@chartroom/protocol";
 import { describe, expect } from "vitest";
+import { systemClock } from "../support/clock.ts";
 import { commitGate } from "../support/commit-gate.ts";
 import { test } from "../support/database.ts";
 import { mortalStore } from "../support/mortal-store.ts";
@@ -19,23 +20,19 @@ async function ending(store: ConversationStore): Promise<{
   let(): Promise<void>;
 }> {
   const models = historyModels([say("One."), say("All seen."), say("Once more.")]);
-  const chat = new Chat(openRoom(store, models));
+  let later = 0;
+  const clock: Clock = { ...systemClock, now: () => systemClock.now() + later };
+  const chat = new Chat(openRoom(store, models, { clock }));
   chat.acknowledges = false;
   const first = await chat.open(chat.message("one"));
   await sees(first, "kvServerMessage.setBlobArgs");
   return {
     ...{ models, chat, first },
     async let() {
-      chat.acknowledges = true;
-      for (const { message } of first.downlink.messages)
-        if (message.case === "kvServerMessage")
-          await first.send({
-            message: {
-              case: "kvClientMessage",
-              value: { id: message.value.id, message: { case: "setBlobResult", value: {} } },
-            },
-          });
+      await first.acknowledge();
       await first.downlink.ended();
+      // what is said next is said by one who has seen it, not within the round trip of what was held
+      later = 5_000;
     },
   };
 }

@@ -103,15 +103,7 @@ describe("a message between the end of a turn and the end of its stream (LC-08)"
     await stream.send(person.runRequest("First"));
     await sees(stream, "kvServerMessage.setBlobArgs");
     await stream.send(userMessage("And now?", "m-2"));
-    person.acknowledges = true;
-    for (const { message } of stream.downlink.messages)
-      if (message.case === "kvServerMessage")
-        await stream.send({
-          message: {
-            case: "kvClientMessage",
-            value: { id: message.value.id, message: { case: "setBlobResult", value: {} } },
-          },
-        });
+    await stream.acknowledge();
     await stream.downlink.ended();
     expect(stream.downlink.text).toBe("One.Two.");
     expect(stream.downlink.kinds.filter((kind) => kind === "interactionUpdate.turnEnded")).toHaveLength(2);

@@ -4,7 +4,7 @@ import { commitGate, type CommitGate } from "../support/commit-gate.ts";
 import type { TestNode } from "../support/database.ts";
 import type { ServerMessage } from "../support/fake-downlink.ts";
 import { puppetModels, type PuppetCall, type PuppetModels } from "../support/puppet-models.ts";
-import { openRoom, type Room, type RoomClient, type RoomStream } from "../support/room.ts";
+import { openRoom, type Room, type RoomClient, type RoomStream, setBlobResult } from "../support/room.ts";
 import { eventually, turn } from "../support/turn.ts";
 import type { State } from "./table.ts";
 
@@ -115,7 +115,7 @@ export class Stage {
       if (stream.downlink.closed) continue;
       for (const { message } of stream.downlink.messages) {
         if (message.case === "kvServerMessage" && message.value.message.case === "setBlobArgs" && this.acknowledges)
-          any = this.#reply(stream, `kv ${message.value.id}`, () => acknowledge(message.value.id)) || any;
+          any = this.#reply(stream, `kv ${message.value.id}`, () => setBlobResult(message.value.id)) || any;
         if (message.case === "execServerMessage" && this.answers !== undefined) {
           const { answers } = this;
           any = this.#reply(stream, `exec ${message.value.id}`, () => answerTo(message.value, answers)) || any;
@@ -139,9 +139,6 @@ export class Stage {
     return first;
   }
 }
-
-const acknowledge = (id: number) =>
-  ({ message: { case: "kvClientMessage", value: { id, message: { case: "setBlobResult", value: {} } } } }) as const;
 
 /** The client's answer to an exec: the content of a file, or its context. */
 export function answerTo({ id, execId, message }: Exec, text: string): Parameters<RoomStream["send"]>[0] {

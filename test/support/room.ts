@@ -170,6 +170,13 @@ export class RoomStream {
     return this.downlink;
   }
 
+  /** Acknowledges every blob that was written to it until now, and the client acknowledges again what comes. */
+  async acknowledge(): Promise<void> {
+    this.client.acknowledges = true;
+    for (const { message } of this.downlink.messages)
+      if (message.case === "kvServerMessage") await this.send(setBlobResult(message.value.id));
+  }
+
   async send(message: ClientInit): Promise<Receipt> {
     const decoded = decodeUplink(
       toBinary(agent.AgentClientMessageSchema, create(agent.AgentClientMessageSchema, message)),
@@ -228,10 +235,7 @@ export class RoomStream {
     const { blobs } = this.client;
     if (message.case === "setBlobArgs") {
       blobs.set(Buffer.from(message.value.blobId).toString("hex"), message.value.blobData);
-      if (this.client.acknowledges)
-        void this.send({
-          message: { case: "kvClientMessage", value: { id, message: { case: "setBlobResult", value: {} } } },
-        });
+      if (this.client.acknowledges) void this.send(setBlobResult(id));
     } else if (message.case === "getBlobArgs") {
       const data = blobs.get(Buffer.from(message.value.blobId).toString("hex"));
       void this.send({
@@ -243,3 +247,7 @@ export class RoomStream {
     }
   }
 }
+
+export const setBlobResult = (id: number): ClientInit => ({
+  message: { case: "kvClientMessage", value: { id, message: { case: "setBlobResult", value: {} } } },
+});
