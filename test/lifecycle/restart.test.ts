@@ -7,6 +7,12 @@ import { call, hang, say, scriptedModels } from "../support/scripted-provider.ts
 const sees = (stream: RoomStream, kind: string): Promise<void> =>
   stream.downlink.until(() => stream.downlink.kinds.includes(kind));
 
+const content = (path: string, value: string) =>
+  ({
+    case: "readResult",
+    value: { result: { case: "success", value: { path, output: { case: "content", value }, totalLines: 1 } } },
+  }) as const;
+
 describe("a killed process", () => {
   test("in mid-stream: the Step is made again for the client that comes back; what it had flushed is kept as partial (LC-17)", async ({
     node,
@@ -44,17 +50,10 @@ describe("a killed process", () => {
     const before = openRoom(mortal.store, scriptedModels(script));
     const person = before.client();
     const asked: string[] = [];
-    const read = (path: string, content: string) =>
-      ({
-        case: "readResult",
-        value: {
-          result: { case: "success", value: { path, output: { case: "content", value: content }, totalLines: 1 } },
-        },
-      }) as const;
     person.onExec = (exec) => {
       if (exec.message.case !== "readArgs") return undefined;
       asked.push(exec.message.value.path);
-      return exec.message.value.path.endsWith("a.ts") ? read(exec.message.value.path, "A\n") : undefined;
+      return exec.message.value.path.endsWith("a.ts") ? content(exec.message.value.path, "A\n") : undefined;
     };
     const stream = await person.stream().attach();
     await stream.send(person.runRequest("Compare", { messageId: "m-1" }));
@@ -71,7 +70,7 @@ describe("a killed process", () => {
     back.onExec = (exec) => {
       if (exec.message.case !== "readArgs") return undefined;
       again.push(exec.message.value.path);
-      return read(exec.message.value.path, "B\n");
+      return content(exec.message.value.path, "B\n");
     };
     const retry = await back.stream().attach();
     await retry.send(back.runRequest("", { resume: true }));
@@ -82,6 +81,39 @@ describe("a killed process", () => {
     const results = models.requests[0]?.messages.find((message) => message.role === "tool");
     expect(JSON.stringify(results)).toContain("1|A");
     expect(JSON.stringify(results)).toContain("1|B");
+  });
+
+  test("between two Steps, without a transport: the next Step has a number of its own, and so have its calls (HI-21)", async ({
+    node,
+  }) => {
+    const mortal = mortalStore(node.store);
+    const before = openRoom(mortal.store, scriptedModels(call({ name: "Read", args: { path: "/ws/demo/a.ts" } })));
+    const person = before.client();
+    person.onExec = () => undefined;
+    const stream = await person.stream().attach();
+    const request = person.runRequest("Read both", { messageId: "m-1" });
+    await stream.send(request);
+    await sees(stream, "execServerMessage.readArgs");
+    const asked = stream.downlink.messages.find(({ message }) => message.case === "execServerMessage")?.message;
+    if (asked?.case !== "execServerMessage") throw new Error("no exec");
+    stream.downlink.lose();
+    const { id, execId } = asked.value;
+    await stream.send({
+      message: { case: "execClientMessage", value: { id, execId, message: content("/ws/demo/a.ts", "A") } },
+    });
+    await before.service.registry.all()[0]?.written();
+    mortal.kill();
+
+    const models = scriptedModels(call({ name: "Read", args: { path: "/ws/demo/b.ts" } }), say("Done."));
+    const back = openRoom(node.store, models).client();
+    Object.assign(back, { conversationId: person.conversationId });
+    back.onExec = (exec) => (exec.message.case === "readArgs" ? content(exec.message.value.path, "B") : undefined);
+    const retry = await back.stream().attach();
+    await retry.send({ ...request });
+    await retry.downlink.ended();
+    expect(retry.downlink.terminals).toEqual([{ kind: "completed" }]);
+    const results = models.requests[1]?.messages.filter(({ role }) => role === "tool") ?? [];
+    expect(results.map((message) => JSON.stringify(message).match(/\|([AB])/u)?.[1])).toEqual(["A", "B"]);
   });
 
   test("after the end: a late transport of the same generation is answered from the store (TR-05)", async ({

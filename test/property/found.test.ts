@@ -202,6 +202,18 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     now({ type: "again", carrier: "A", input: 4, stream: 4, original: true, attach: "never" }),
     now({ type: "time", ms: 61000 }),
   ],
+  "a Run that left memory between two Steps goes on with the next one: its calls have ids of their own": [
+    then({ type: "time", ms: 901000 }),
+    now({ type: "inject", carrier: "A", kind: "user", stream: 1, twice: true }),
+    now({ type: "message", carrier: "A", how: "userMessage", stream: 2, attach: "before" }),
+    then({ type: "model", says: "ask" }),
+    now({ type: "lose", stream: 0 }),
+    then({ type: "result", which: 2, how: "close" }),
+    now({ type: "lose", stream: 5 }),
+    then({ type: "time", ms: 901000 }),
+    now({ type: "attach", stream: 5 }),
+    then({ type: "model", says: "ask3" }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

@@ -83,8 +83,7 @@ async function restore(activation: Activation): Promise<RestoreEvent> {
   activation.deps.log.open(activation.conversationId, run.row.runId, activation.lease.fence);
   const resume = known ? await resumePoint(activation, run, chart) : "preparing";
   await rememberEarlier(activation, run, resume === "modeling");
-  // the Step in flight is made again: its number is counted when it begins
-  const step = resume === "modeling" && stateOf(chart) === "modeling" ? Math.max(0, context.step - 1) : base.step;
+  const step = resume === "modeling" && isInFlight(chart) ? Math.max(0, context.step - 1) : base.step;
   return { type: "restored", context: { ...base, parkDeadline, step, attempt: 0 }, resume };
 }
 
@@ -173,6 +172,14 @@ async function resumePoint(activation: Activation, run: LiveRun, chart: Persiste
     default:
       return "preparing";
   }
+}
+
+/** The Step whose number the context has is under way: it is made again, and counted again when it begins. */
+function isInFlight(chart: PersistedChart): boolean {
+  const { value, context } = chart;
+  if (typeof value === "string" || value["modeling"] === undefined) return false;
+  // one that waits for its first attempt has not been counted
+  return value["modeling"] !== "gate" || context.attempt > 0;
 }
 
 function stateOf(chart: PersistedChart): string {
