@@ -214,6 +214,14 @@ const found: Readonly<Record<string, readonly Step[]>> = {
     now({ type: "attach", stream: 5 }),
     then({ type: "model", says: "ask3" }),
   ],
+  "an ended Run is answered with the end that the store has, though the store is away before it has the new stream": [
+    now({ type: "message", carrier: "A", how: "asyncAnswer", stream: 2, attach: "after" }),
+    then({ type: "model", says: "finish" }),
+    now({ type: "attach", stream: 5 }),
+    then({ type: "command", carrier: "A", what: "resume", stream: 0 }),
+    now({ type: "store", does: "away" }),
+    now({ type: "time", ms: 3700000 }),
+  ],
 };
 
 describe("schedules that the soak found", () => {

@@ -106,22 +106,26 @@ async function complete(sql: Sql, lease: Lease, taken: Taken): Promise<Activatio
   // the first owner made it: there is nothing to read
   if (taken.fence === 1) return { ...activation, created: true, runs: [], inbox: [] };
   const id = lease.conversationId;
-  const [open, ended, waiting] = await Promise.all([
+  const [open, last, waiting] = await Promise.all([
     sql<(typeof run.$inferSelect)[]>`
       select * from run where conversation_id = ${id} and status in ('waiting', 'running') order by seq`,
     sql<(typeof run.$inferSelect)[]>`
       select * from run where conversation_id = ${id} and status not in ('waiting', 'running')
-      order by ended_at desc nulls last, seq desc nulls last
-      limit greatest(1, (
-        select count(*) from run where conversation_id = ${id} and status not in ('waiting', 'running') and ended_at >= (
-          select min(accepted_at) from run where conversation_id = ${id} and status in ('waiting', 'running'))))`,
+      order by ended_at desc nulls last, seq desc nulls last limit 1`,
     sql<(typeof inbox.$inferSelect)[]>`
       select * from inbox where conversation_id = ${id} order by seq`,
   ]);
+  const since = Math.min(...open.map(({ acceptedAt }) => acceptedAt));
+  const ended =
+    open.length === 0
+      ? last
+      : await sql<(typeof run.$inferSelect)[]>`
+          select * from run where conversation_id = ${id} and status not in ('waiting', 'running')
+            and ended_at >= ${since} order by ended_at desc nulls last, seq desc nulls last`;
   return {
     ...activation,
     created: false,
-    runs: [...open, ...ended].map(toRun),
+    runs: [...open, ...(ended.length > 0 ? ended : last)].map(toRun),
     inbox: waiting.map(toInbox),
   };
 }

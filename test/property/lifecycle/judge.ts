@@ -35,6 +35,8 @@ export class Judge {
   readonly causes = new Set<string>();
   /** Runs that each generation was told to carry. */
   readonly #carried = new Map<string, Set<string>>();
+  /** Generations whose command was refused because the store was away. */
+  readonly #unbound = new Set<string>();
   /** Generations that were answered with an empty finished turn. */
   readonly #finished = new Set<string>();
   /** Injections that the client was told are queued. */
@@ -61,8 +63,8 @@ export class Judge {
     const carried = this.#carriedBy(stream);
     let own = runs.filter((run) => carried.has(run.runId) || this.#world.isOf(stream, run));
     if (own.length === 0 && !this.#final) return false;
-    // the receipt that names the Run died with its process
-    if (own.length === 0 && this.causes.has("process")) own = [...runs];
+    // the receipt that names the Run died with its process, or the store could not take that the stream is its own
+    if (own.length === 0 && (this.causes.has("process") || this.#unbound.has(streamId))) own = [...runs];
     const says = ({ status, failureCode }: RunRow): boolean =>
       code === "completed" ? status === "completed" : failureCode === code;
     if (!own.some(says)) this.accuse(`1: ${streamId} ended as ${code}, and no Run of it has that outcome in the store`);
@@ -123,7 +125,8 @@ export class Judge {
     if (receipt.kind !== "refused") return;
     const { code } = receipt.failure;
     const away = code === "STORE_UNAVAILABLE" || code === "NOT_OWNER" || code === "INTERNAL";
-    if (away && (this.causes.has("store") || this.causes.has("process"))) return;
+    if (away && (this.causes.has("store") || this.causes.has("process")))
+      return void this.#unbound.add(stream.generation.streamId);
     this.accuse(`a command on ${carrier} was refused: ${code}`);
   }
 
