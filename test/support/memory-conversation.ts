@@ -96,7 +96,7 @@ export class MemoryConversation {
     return Math.min(...[callDeadline, parkDeadline, ...runs].filter((at) => at > 0));
   }
 
-  /** Those that have not ended, oldest first, and of the others the last to end. */
+  /** Those that have not ended, oldest first; of the others, newest first, the last to end and those that did so since the oldest of the first was accepted. */
   activationRuns(): readonly RunRow[] {
     const all = [...this.runs.values()];
     const open = all.filter((run) => !hasEnded(run));

@@ -1,4 +1,5 @@
 import { defaultSettings } from "@chartroom/conversation";
+import type { ConversationStore } from "@chartroom/domain";
 import { connect } from "@chartroom/store";
 import { describe, expect } from "vitest";
 import { test } from "../support/database.ts";
@@ -23,6 +24,17 @@ function brokenOnce(): { readonly settings: typeof defaultSettings; arm(): void 
 }
 
 describe.each(WIRE_TRANSPORTS)("a Run that is stuck, over %s", (transport) => {
+  /** A Run that has said "Half" and hangs, on a server of its own. */
+  async function halfWay({ store }: { readonly store: ConversationStore }) {
+    const server = await startWireServer(store, scriptedModels(hang(["Half"])));
+    const person = server.client({ transport });
+    const request = person.runRequest("Go", { messageId: unique("message") });
+    const stream = person.stream();
+    await stream.send(request);
+    await stream.down.says("Half");
+    return { server, person, request, stream };
+  }
+
   test("whose actor is in error: a resume supersedes it and goes on from its checkpoint (LC-20)", async ({ node }) => {
     const models = scriptedModels(hang(["Half"]), say("Whole."));
     const server = await startWireServer(node.store, models);
@@ -54,12 +66,7 @@ describe.each(WIRE_TRANSPORTS)("a Run that is stuck, over %s", (transport) => {
   test("that is past its bound: a resume supersedes it and goes on from its checkpoint (LC-20)", async ({
     openNode,
   }) => {
-    const first = await openNode();
-    const server = await startWireServer(first.store, scriptedModels(hang(["Half"])));
-    const person = server.client({ transport });
-    const stream = person.stream();
-    await stream.send(person.runRequest("Go"));
-    await stream.down.says("Half");
+    const { server, person, stream } = await halfWay(await openNode());
     stream.lose();
     await server.met("run.parked");
     await server.stop();
@@ -88,13 +95,7 @@ describe.each(WIRE_TRANSPORTS)("a Run that is stuck, over %s", (transport) => {
   ] as const)(
     "whose stored state cannot be read: %s ends it as %s, and the conversation goes on from its checkpoint (LC-20)",
     async ([command, outcome], { openNode, url }) => {
-      const first = await openNode();
-      const server = await startWireServer(first.store, scriptedModels(hang(["Half"])));
-      const person = server.client({ transport });
-      const request = person.runRequest("Go", { messageId: unique("message") });
-      const stream = person.stream();
-      await stream.send(request);
-      await stream.down.says("Half");
+      const { server, person, request, stream } = await halfWay(await openNode());
       await server.stop();
       const sql = connect(url);
       await sql`update conversation set state = '{"value":"nowhere","context":{}}' where id = ${person.conversationId}`;
@@ -136,12 +137,7 @@ describe.each(WIRE_TRANSPORTS)("a Run that is stuck, over %s", (transport) => {
     openNode,
     url,
   }) => {
-    const first = await openNode();
-    const server = await startWireServer(first.store, scriptedModels(hang(["Half"])));
-    const person = server.client({ transport });
-    const stream = person.stream();
-    await stream.send(person.runRequest("Go"));
-    await stream.down.says("Half");
+    const { server, person } = await halfWay(await openNode());
     await server.stop();
     const sql = connect(url);
     const { conversationId } = person;

@@ -112,9 +112,7 @@ export class ConversationService implements Conversations {
     // what comes on a live stream is for a Run that may still end
     if (this.#draining && carrier === "A") return { kind: "refused", failure: failure("DRAINING") };
     if (this.#draining && !live) return { kind: "dropped", reason: "the server is stopping" };
-    if (live && message.kind === "action") {
-      return this.#handler.handle(live, envelope, live.deliveries.heardAt(this.#deps.clock.now()));
-    }
+    if (live && message.kind === "action") return this.#handler.handle(live, envelope, live.heard);
     const named = message.kind === "action" ? undefined : message.request.conversationId;
     const conversationId =
       named ?? (await this.#deps.store.binding(principal.member, generation.requestId))?.conversationId;
@@ -125,7 +123,7 @@ export class ConversationService implements Conversations {
     const starts = carrier === "A";
     // what is delivered while the store is asked was not known to who sent this
     const before = this.registry.find(conversationId);
-    const heard = before?.deliveries.heardAt(this.#deps.clock.now()) ?? 0;
+    const heard = before?.heard ?? 0;
     const parent = starts ? await this.#parentOf(envelope) : undefined;
     // side by side: the gateway has found no conflict, so that the activation of a refused request is the rarest of races
     const [refusal, found] = await Promise.all([

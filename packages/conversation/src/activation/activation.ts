@@ -287,6 +287,10 @@ export class Activation {
   get deliveries(): Deliveries {
     return (this.#deliveries ??= new Deliveries());
   }
+  /** How many of its deliveries a client knows that is heard now. */
+  get heard(): number {
+    return this.deliveries.heardAt(this.deps.clock.now());
+  }
 
   /** A checkpoint went out on a stream with this round trip and its blobs are acknowledged; written with the next barrier. */
   delivered(head: CheckpointId, roundTripMs = 0): void {
